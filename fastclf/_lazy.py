@@ -92,7 +92,7 @@ _IN_ITS_ROOM = {
     "tree.text": "export_rules export_text rules",
 }
 
-# The names that belong to another package in scikit-learn than here.
+# The names that belong to another package in scikit-learn than in fastclf.
 _ELSEWHERE = {
     "calibration": "CalibrationDisplay calibration_curve",
     "inspection": "DecisionBoundaryDisplay",

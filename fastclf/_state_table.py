@@ -188,7 +188,7 @@ class Size(Entry):
 
 
 class SizeOf(Entry):
-    """A size that is no attribute but follows from attributes: function(object)."""
+    """A size that is no attribute, but is computed from attributes by function(object)."""
 
     def __init__(self, function):
         self.function = function
@@ -282,7 +282,7 @@ def require_shape(name, came, wanted, sizes):
 
 def require_positions(name, array, end):
     """Refuse an array of integers with an entry outside [0, end)."""
-    unsigned = array.view(f"u{array.itemsize}").ravel()  # a negative number is read as a large one
+    unsigned = array.view(f"u{array.itemsize}").ravel()  # a negative number is read as a large unsigned one
     for start in range(0, unsigned.size, _CHECK_NUMBERS):
         if unsigned[start : start + _CHECK_NUMBERS].max() >= end:
             raise ValueError(f"{name} has an entry outside of 0 to {end - 1}; entries in this range are wanted")

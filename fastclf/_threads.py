@@ -112,7 +112,7 @@ class _Pool:
         self._calls, self._idle, self._n_threads = SimpleQueue(), threading.Semaphore(0), 0
 
     def submit(self, function):
-        """The Future of a call."""
+        """Have a thread of the pool call the function; returns the Future of its result."""
         if not self._idle.acquire(blocking=False) and self._n_threads < _POOL_THREADS:
             threading.Thread(target=self._work, name="fastclf", daemon=True).start()
             self._n_threads += 1

@@ -28,7 +28,8 @@ _PARTS = {
     "year": lambda moment: moment.astype("M8[Y]").astype(np.int64) + 1970,
     "month": lambda moment: moment.astype("M8[M]").astype(np.int64) % 12 + 1,
     "day of month": lambda moment: (moment.astype("M8[D]") - moment.astype("M8[M]")).astype(np.int64) + 1,
-    "weekday": lambda moment: (moment.astype("M8[D]").astype(np.int64) + 3) % 7,  # 0 is Monday
+    # the number of the weekday; 0 is Monday
+    "weekday": lambda moment: (moment.astype("M8[D]").astype(np.int64) + 3) % 7,
     "hour": lambda moment: (moment - moment.astype("M8[D]")).astype(np.int64) // 3600,
 }
 

@@ -33,7 +33,7 @@ _CONJUGATE_STEPS, _CONJUGATE_SHARE = 100, 0.05
 _MANY_PARAMETERS = 1 << 16
 # The number of steps until L-BFGS computes second derivatives again; the number doubles each time.
 _STEPS = 15
-# The most steps towards the optimum of a sample.
+# The most steps that are taken towards the optimum of a sample of the rows.
 _SAMPLE_STEPS = 100
 # The number of multiplications that take as long as the Python code of a call, 50 us.
 _CALL = 1 << 20
@@ -214,10 +214,11 @@ class CompactHistory:
     def __init__(self, size, memory=10):
         # the stored steps, and the stored changes of the gradient, which are preconditioned
         self.S, self.P = np.zeros((2, memory, size), np.float32)
-        # products of stored vectors: s_i'y_j, where step i is before step j; y_i'P y_j
+        # products of the stored steps s, gradient changes y and preconditioned changes Py: s_i'y_j for i before j;
+        # y_i'P y_j
         self.SY, self.YP = np.zeros((2, memory, memory))
         self.order = []  # the slots of the stored vectors, from the oldest to the newest
-        self.newest = None  # the slot whose products with older vectors the next direction computes
+        self.newest = None  # the slot of the newest vectors, whose products with older ones the next direction computes
         self.before = None  # the products of all stored vectors with the last gradient
 
     def direction(self, gradient, preconditioned):

@@ -275,7 +275,7 @@ class Filter(Scan):
             start = skipped + span
 
     def _end(self, state):
-        if state.found.k:  # a search by radius has emptied the lists after each block of rows
+        if state.found.k:  # a search by radius has emptied its lists of candidates after each block of rows
             for start, stop in ranges(0, len(state.queries.query), 16):
                 kernels.finish(self.X, start, stop, self, state)
                 yield

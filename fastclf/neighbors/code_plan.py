@@ -82,7 +82,7 @@ def plan(X, metric, k=10, n_jobs=None, memory=256.0, force=False, share=1.0):
     def worth(width):
         return cost(width, 0) < least
 
-    with np.errstate(over="ignore", invalid="ignore"):  # overflow gives NaN as cost, and then a slower search
+    with np.errstate(over="ignore", invalid="ignore"):  # a cost that overflows is NaN; then another search is chosen
         sought = sample[queries] + ((scale * center).astype(np.float32) if metric.name == "dot" else 0)
         for coder, width, near in _candidates(sample, sought, tau, metric, center, scale, worth):
             expected = cost(width, near)

@@ -235,7 +235,8 @@ class Segments(DeclaredState):
         new._added, new._spare = self._spare.extend(self._added, rows)
         new._tail = None
         if new._spare is not self._spare:
-            new._sealed = self._make(new._added, self.metric)  # a new buffer is rare, so a new index is affordable
+            # a new buffer is rarely needed, so that a new index is affordable then
+            new._sealed = self._make(new._added, self.metric)
         if self._alive is not None:
             new._alive, new._spare_alive = self._spare_alive.extend(self._alive, np.ones(len(rows), np.uint8))
         return new
@@ -340,7 +341,7 @@ class Segments(DeclaredState):
             if allowed is None:
                 allowed = self._alive
             else:
-                placed = self._placed  # read once, because another thread's search may replace it
+                placed = self._placed  # the attribute is read once, because another thread may replace it
                 if placed is None or placed[0] is not allowed:
                     by_place = self._alive.copy()
                     by_place[by_place != 0] = allowed

@@ -47,7 +47,7 @@ class Search(NamedTuple):
     queries: object  # (n_queries, d): an array, PackedRows, Csr, or Segments, whose slices are arrays
     self_row: np.ndarray | None  # (n_queries,) intp: the number of the row that each query is and must not find
     allowed: np.ndarray | None  # (n_rows,) uint8: 1 for each row that may be found; None: all rows may be found
-    progress: Progress  # counts the finished (query, row) pairs
+    progress: Progress  # the object that counts the finished (query, row) pairs
     n_jobs: int | None = None
     memory: float = 256.0  # megabytes for all threads, beyond the arrays of the answer
     fewer: bool = False  # whether a query may find fewer than k rows; its list is then filled with NO_ROW at infinity
@@ -66,7 +66,7 @@ class Heaps:
 
     __slots__ = ("distance", "first_rows", "index", "k", "tau")
 
-    most_rows = None  # the limit on the rows of a range; None: no limit
+    most_rows = None  # the largest number of rows in a range; None: no limit
 
     def __init__(self, distance, index):
         # kernels push pairs of a distance and a row number into these heaps, one heap per query (`_heap.pxd`)

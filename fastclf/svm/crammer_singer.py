@@ -45,7 +45,8 @@ class Machine:
         ld = -(-n_classes // kernels.LANES) * kernels.LANES
         self.w, self.alpha = np.zeros((d + 1, ld)), np.zeros((n, ld))
         self.violation, self.scratch = np.zeros(n), np.zeros((2, ld))
-        nothing = np.flatnonzero((squares == 0) & (cost > 0))  # rows of zeros have the same score for each class
+        # a row of zeros has the same score for each class, so that its solution is known
+        nothing = np.flatnonzero((squares == 0) & (cost > 0))
         self.alpha[nothing, :n_classes] = -cost[nothing, None] / (n_classes - 1)
         self.alpha[nothing, self.codes[nothing]] = cost[nothing]
 

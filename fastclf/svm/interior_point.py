@@ -131,7 +131,8 @@ class Interior:
             return False
         self.a, self.w, self.b = a + length * da, w + length * dw, self.b + length * db
         self.s, self.t = s + length * ds, t + length * dt
-        self.slack = slack - length * da  # C - a would lose the digits of a small slack
+        # the slack is updated by itself, because C - a would lose the digits of a small slack
+        self.slack = slack - length * da
         return True
 
     def _factorise(self):

@@ -113,7 +113,7 @@ def _step(problem, edge, point):
     weight = np.where(point.z > 0, 2 * problem.cost, 0.0)
     if len(taken) > 1:
         H = _of_columns(problem, taken[:-1]).products(weight)
-    else:  # only the bias column is taken
+    else:  # the step has only the bias column
         H = np.array([[problem.bias**2 * weight.sum()]])
     yield
     m = len(H)
@@ -153,7 +153,7 @@ def _wanted_columns(edge, point):
 
 
 def _of_columns(problem, columns):
-    """The problem with some of the columns; the bias column stays."""
+    """A copy of the problem with some of its columns and the bias column."""
     if len(columns) == problem.d:
         return problem
     X = problem.X

@@ -517,7 +517,7 @@ class Plane:
         return float(self.weights @ (z * z if self.model.loss == "squared_hinge" else z))
 
     def _nothing(self):
-        """The best hyperplane with w = 0."""
+        """The hyperplane with w = 0 and the intercept that has the least loss."""
         b = 0.0
         if self.free:
             up, down = self.weights[self.signs > 0].sum(), self.weights[self.signs < 0].sum()

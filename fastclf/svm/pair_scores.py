@@ -9,7 +9,7 @@ from ..kernels.values import Block, Packed
 
 compiled = _simd.load("svm._pair_votes")
 
-# The most kernel values in memory at a time.
+# The largest number of kernel values that are in memory at a time.
 _VALUES = 1 << 20
 
 # At most this number of new rows are packed for the kernel; if there are more, the support vectors are packed instead.

@@ -21,7 +21,7 @@ _LEAST_SET, _LARGEST_SET = 64, 2048
 # The most threads that solve pairs at a time, as each may need the memory of a Newton step.
 _NEWTON_THREADS = 16
 
-# A larger cache size, in bytes, is reduced to this.
+# The largest cache size, in bytes; a larger one that the user gives is reduced to this.
 _MOST_CACHE = 1e18
 
 # The number of seconds between two lines of progress.

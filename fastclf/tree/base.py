@@ -297,7 +297,7 @@ class DecisionTree(PrunedTree):
         return True
 
     def _compute_missing_values_in_feature_mask(self, X, estimator_name=None):
-        return  # a fit looks for missing values itself
+        return  # nothing to do: `fit` itself looks for missing values
 
     def _validate_X_predict(self, X, check_input):
         return self._asked(X) if check_input else X

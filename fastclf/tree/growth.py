@@ -76,7 +76,8 @@ class Scratch:
 class Grown(NamedTuple):
     """The nodes of a grown tree, in the format of compiled code."""
 
-    blocks: list  # pairs (nodes, numbers) of arrays, as in `Part`; one after another, they have the nodes in pre-order
+    # pairs (nodes, numbers) of arrays, as in `Part`; together they have all nodes of the tree, in pre-order
+    blocks: list
     subsets: np.ndarray  # for splits by categories: the subsets that go left, in the format of `Part.subsets`
 
     @property

@@ -77,7 +77,7 @@ cdef int set_items(
 
 
 cdef int split_sorted(const floating* x, const column_t* column) noexcept nogil:
-    """The best threshold of an ascending column, by `tree/_plain_split.pxd`."""
+    """Write the best threshold of a sorted column, found by the search of `tree/_plain_split.pxd`."""
     cdef growth_t g
     cdef node_t node
     cdef scratch_t work

@@ -51,7 +51,7 @@ cdef inline vec_d load(const number* x) noexcept nogil:
 
 
 cdef inline double dot_dense(const number* w, const floating* x, Py_ssize_t n) noexcept nogil:
-    """w.x for a dense row; float weights with double rows are not supported."""
+    """The inner product w.x for a dense row; float weights with double rows are not supported."""
     if number is double and floating is double:
         return dot_dd(w, x, n)
     elif number is double and floating is float:
@@ -78,7 +78,7 @@ cdef inline void add(double* w, double step, const floating* x, const int* index
 
 
 cdef inline double dot_sparse(const double* w, const floating* x, const int* index, Py_ssize_t n) noexcept nogil:
-    """w.x for a sparse row; x is NULL for a row of ones."""
+    """The inner product w.x for a sparse row; x is NULL if all entries of the row are 1."""
     cdef Py_ssize_t j
     cdef double s0 = 0, s1 = 0, s2 = 0, s3 = 0
     if x == NULL:
@@ -101,7 +101,7 @@ cdef inline double dot_sparse(const double* w, const floating* x, const int* ind
 
 
 cdef inline double dot(const double* w, const floating* x, const int* index, Py_ssize_t n) noexcept nogil:
-    """w.x; `index` is NULL for a dense row."""
+    """The inner product w.x of weights and a row; `index` is NULL for a dense row."""
     return dot_dense(w, x, n) if index == NULL else dot_sparse(w, x, index, n)
 
 

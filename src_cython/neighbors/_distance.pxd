@@ -66,7 +66,7 @@ ctypedef struct minkowski_t:
     const double* w          # (d,) a weight for each coordinate, or NULL for equal weights
 
 ctypedef struct cosine_t:
-    const double* norm2      # squared norm of each row of X
+    const double* norm2      # the squared norm of each row of X
     const double* query_norm2
 
 ctypedef struct dot_t:

@@ -68,7 +68,7 @@ cdef void centre(double* x, Py_ssize_t step, Py_ssize_t d, double* norm2_out) no
     for j in range(1, d):
         low = min(low, x[j * step])
         high = max(high, x[j * step])
-    if low == high:  # equal numbers: their computed mean may differ from them by rounding
+    if low == high:  # all numbers are equal; their computed mean may differ from them by rounding
         for j in range(d):
             x[j * step] = 0
         norm2_out[0] = 0
@@ -133,7 +133,8 @@ cdef double exact_quotient(const formula_t* f, const double* x, const double* q,
     if f.code == CANBERRA:
         return s
     if below == INFINITY:
-        return exact_quotient(f, x, q, ldexp(1.0, -40))  # a row has fewer than 2^40 features
+        # scaled by 2^-40, a sum of fewer than 2^40 features cannot overflow
+        return exact_quotient(f, x, q, ldexp(1.0, -40))
     return s / below if below > 0 else 0
 
 

@@ -71,7 +71,8 @@ cdef inline double root(const double* D, Py_ssize_t K, double wanted) noexcept n
             if D[k] > beta:
                 sum += D[k]
                 above += 1
-        if above >= n or above == 0:  # each round has fewer terms, unless rounding stops that
+        # each round has fewer terms than the one before; if rounding prevents that, the loop ends
+        if above >= n or above == 0:
             return beta
         beta = (sum - wanted) / above
 

@@ -72,7 +72,7 @@ cdef inline void place_all(dual_t* d) noexcept nogil:
 
 
 cdef inline bint is_free(const dual_t* d, Py_ssize_t i) noexcept nogil:
-    """Whether b_i is strictly between its bounds."""
+    """Whether the variable b_i is strictly between its bounds."""
     return d.lower[i] < d.coef[i] < d.upper[i]
 
 

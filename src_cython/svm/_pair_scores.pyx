@@ -39,7 +39,7 @@ cdef inline double product(const double* s, const double* x, Py_ssize_t d, bint 
 
 
 cdef void fill_values(const machine_t* m, const double* x, Py_ssize_t d, double* value) noexcept nogil:
-    """value[j] = k(s_j, x); `value` has space for whole vectors."""
+    """Write the kernel values k(s_j, x) of all support vectors s_j to `value`, which has space for whole vectors."""
     cdef Py_ssize_t j, _, n = m.n_support
     cdef double inner, power
     for j in range(n):

@@ -148,7 +148,7 @@ cdef inline void compare(
     keep_largest(best, slope * slope, larger(bend, spread_d(LEAST_CURVATURE)), at)
 
 
-@cdivision(True)  # the check of the debug build does not work on vectors
+@cdivision(True)  # the debug build's check of divisors does not work on vectors
 cdef inline Py_ssize_t choose_partner(const dual_t* d, const vec* Ki, Py_ssize_t i) noexcept nogil:
     """The row that may fall and whose step with row i gains most, ignoring bounds; -1 if there is none."""
     cdef Py_ssize_t v = 0

@@ -75,7 +75,7 @@ cdef inline sides_t move_within(dual_t* d, const vec* Ki, const vec* Kj, double 
     return sides
 
 
-@cdivision(True)  # the check of the debug build does not work on vectors
+@cdivision(True)  # the debug build's check of divisors does not work on vectors
 cdef inline Py_ssize_t choose_within(const dual_t* d, const vec* Ki, Py_ssize_t i) noexcept nogil:
     """The row of i's class that may fall and whose step with row i gains most, or -1."""
     cdef Py_ssize_t v

@@ -54,7 +54,7 @@ ctypedef struct part_t:  # pointers to the arrays of a `Part` of `growth.py`
     double* children
     int32_t* features
     Py_ssize_t n_nodes, n_waiting, n_words
-    # n_nodes, n_waiting and n_words must not exceed these limits; beyond them the part must be extended
+    # the capacities for n_nodes, n_waiting and n_words; the part's arrays are extended before these are exceeded
     Py_ssize_t most_nodes, most_waiting, most_words
     Py_ssize_t width  # the number of columns of `numbers` and of `waiting`
     scratch_t scratch

@@ -28,7 +28,7 @@ ctypedef struct growth_t:
     # (n_features,): for each short list, the number of one row with the value that the list leaves out
     const int32_t* common_row
     uint8_t* side  # (n,): 1 if the row goes to the left child; written when the row's node is split
-    # the criterion and the target:
+    # fields about the criterion and the target:
     int criterion
     # n_values: the number of values of a node, which are for each output its class weights or its predicted number
     Py_ssize_t n_values, n_outputs
@@ -43,7 +43,7 @@ ctypedef struct growth_t:
     # (n_features,): 1: predictions must not fall with the feature; -1: not rise; 0: free; NULL: all free
     const int8_t* monotonic
     Py_ssize_t most_words  # the number of 64-bit words of the largest subset of categories
-    # the parameters that limit growth:
+    # fields with the parameters that limit growth:
     Py_ssize_t max_depth, min_split, min_leaf, max_features
     double min_leaf_weight, min_decrease, total_weight
     uint64_t seed
@@ -102,7 +102,7 @@ cdef inline uint64_t* list_of(const growth_t* g, Py_ssize_t feature, Py_ssize_t 
 
 
 cdef inline void set_bits(growth_t* g, int row_bits, int rank_shift) noexcept nogil:
-    """Set the masks and shifts for the row, the class and the rank in an item."""
+    """Set the masks and shifts that extract the row, the class and the rank from an item of a sorted list."""
     g.row_bits, g.rank_shift = row_bits, rank_shift
     g.row_mask = (<uint64_t> 1 << row_bits) - 1
     g.class_mask = (<uint64_t> 1 << (rank_shift - row_bits)) - 1

@@ -6,7 +6,7 @@ from tree._growth cimport growth_t, is_short, length_of, list_of, row_of, same_v
 
 ctypedef struct halves_t:  # a node that is being split, and what its children need
     Py_ssize_t start, cut, stop  # in each list the left child has the range [start, cut), the right child [cut, stop)
-    Py_ssize_t feature  # a feature whose list is partitioned already, or -1
+    Py_ssize_t feature  # the number of a feature whose list is partitioned already, or -1
     bint left, right  # left, right: whether the child will be split further, and so needs its ranges of the lists
 
 
