@@ -283,8 +283,8 @@ cdef inline void scan_sums(
 
 cdef inline double whole_number(double y, double median, double scale) noexcept nogil:
     """The whole number that stands for y - median, at most 2^50 in size; with scale 0 it is y itself."""
-    # sums of whole numbers are exact, so that cuts with the same two sides have scores of the same bits
-    # 2^51, which is added so that the conversion to int64 rounds down, also for negative numbers
+    # Sums of whole numbers are exact, so that cuts with the same two sides have scores of the same bits. 2^51 is added
+    # so that the conversion to int64 rounds down, also for negative numbers.
     cdef double above_zero = 2251799813685248.0
     return <double> (<int64_t> ((y - median) * scale + above_zero)) - above_zero if scale > 0 else y
 
