@@ -90,7 +90,7 @@ class only_if:
 
 
 class _NoConstraints:
-    """scikit-learn's name for the legal values of the parameters: `fit` checks them here."""
+    """The attribute of parameter constraints that scikit-learn reads: none, because `fit` itself checks parameters."""
 
     def __get__(self, estimator, owner):
         return dict.fromkeys(owner._parameter_names(), "no_validation")

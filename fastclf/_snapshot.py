@@ -111,7 +111,7 @@ def _reads(method):
 
 
 def _keep_added(estimator, taken):
-    """Give an estimator the attributes of its own that methods of a subclass have set on the snapshot of a call."""
+    """Copy attributes that a subclass's methods have set on the snapshot of a call back to the estimator."""
     for name, value in taken.__dict__.items():
         known = estimator.__dict__.get(name, estimator)
         if known is not value and not is_fitted(estimator.__class__, name) and name not in estimator._parameter_names():

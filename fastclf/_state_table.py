@@ -90,7 +90,7 @@ def table_of(cls):
 
 
 def check_each(owner, table, sizes, entries, whole=None):
-    """Check the attributes of an object, or the items of a dict, which messages call `whole`, by a table."""
+    """Check by a table the attributes of an object, or the items of a dict, which messages call `whole`."""
     for name, entry in table.items():
         if entry.condition is not None and not entry.condition(owner):
             continue
@@ -228,7 +228,7 @@ class Instance(Entry):
 
 
 class Part(Entry):
-    """A fitted part of an estimator: ours, of the given class, or any other object that has the given method."""
+    """A fitted part of an estimator: of the given class of fastclf, or any other object with the given method."""
 
     def __init__(self, cls, method):
         self.instance, self.method = Instance(cls), method

@@ -58,7 +58,7 @@ cdef void sort_row(column_t* column, floating* value, Py_ssize_t n, entry_t* ent
         ascends = ascends and column[i] >= column[i - 1]
     if ascends:
         return
-    if descends:  # as is often the case in a product of two SciPy matrices
+    if descends:  # descending columns are common in a product of two SciPy matrices
         reverse(column, value, n)
         return
     if n <= FEW:

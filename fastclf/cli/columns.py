@@ -102,7 +102,7 @@ def _as_dates(column):
 
 
 def _parser(text):
-    """A function from text to days for dates that look like this one; None if it is no date."""
+    """For a text: a function from dates in the same format to days; None if the text is no date."""
     if _ISO_DATE.fullmatch(text):
         return lambda text: _days(datetime.fromisoformat(text))
     for pattern, form in _OTHER_DATES.items():

@@ -190,7 +190,7 @@ def read_libsvm(source):
 
 
 def _sorted_entries(rows, columns, values):
-    """Arrays of the row, the column and the value of each entry, by row and then by column."""
+    """Arrays of the row, the column and the value of each entry, sorted by row and then by column."""
     rows, columns, values = np.array(rows, np.int64), np.array(columns, np.int64), np.array(values)
     order = np.lexsort((columns, rows))
     rows, columns, values = rows[order], columns[order], values[order]

@@ -12,7 +12,8 @@ from .methods import add_method, make, set_parameters
 from .options import Data, add_data, add_folds, add_running, check_out, command, folds, parse_value, show, table_text
 from .pictures import add_picture, check_picture, save_picture
 
-# The default grid of each method: the values to try for its parameters. That of a tree follows from its pruning path.
+# The default grid of each method: the values to try for its parameters. The grid of a tree follows from its pruning
+# path.
 _GRIDS = {
     "KNeighborsClassifier": ["n_neighbors=1:50"],
     "NearestCentroid": ["shrink_threshold=None,0.1,0.2,0.5,1,2,5,10"],

@@ -113,7 +113,7 @@ class Epoch:
     margin: np.ndarray
     mistakes: np.ndarray  # (n,), int64: the number of mistakes of each learner in the epoch
     since: np.ndarray  # (n,), int64: for each learner the number of the first sample after its last mistake
-    # (n,), int64: the length of each learner's longest run without a mistake; None without a pocket
+    # (n,), int64: the length of each learner's longest run without a mistake; None without a pocket of best weights
     record: np.ndarray | None
     square: np.ndarray | None  # (1,): the largest squared norm of a row so far; None once an epoch has computed it
     t: int  # the number of the next sample, counted from the start of the training

@@ -402,8 +402,8 @@ class Likelihood:
         for k in range(self.K):
             full[k, range(D), k, range(D)] += times * self.pull
         if self.K > 1:
-            # an equal change of all classes changes no probability; an added curvature in this direction holds it at 0;
-            # with an L1 term only the intercepts need that
+            # an equal change of the scores of all classes changes no probability; curvature that is added in this
+            # direction keeps such a change at 0; with an L1 term only the intercepts need it
             held = [self.d] if self.l1 else range(D)
             full[:, held, :, held] += times / self.K
         return full

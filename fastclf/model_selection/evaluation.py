@@ -265,7 +265,7 @@ class Evaluation:
         return self._of_rows(self.request.params, numbers)
 
     def _of_rows(self, params, numbers):
-        """A dict of arguments; an argument with one entry per row is restricted to the rows with these numbers."""
+        """A dict of arguments; an argument with one entry per row is restricted to the given rows."""
         return {
             name: take_rows(value, as_lists=True)(numbers) if _has_a_row_each(value, self.n) else value
             for name, value in (params or {}).items()

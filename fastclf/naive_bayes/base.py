@@ -21,8 +21,8 @@ from ..sums.blocks import added
 from ..sums.class_sums import as_number_rows, class_count_spans, column_sum_spans, require_finite, span_bounds
 from .joints import add_linear, decide, normalise, require_positive
 
-# The largest number of folds for which no fold is fitted anew: the statistics without a fold come from merging those of
-# all other folds, with two merges for each fold.
+# The largest number of folds for which the fits without each fold come from merged statistics of the other folds, with
+# two merges for each fold.
 _MANY_FOLDS = 100
 
 METHODS = ("predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba")

@@ -11,7 +11,7 @@ from .metrics import METRICS, NAMED, Metric, kernels, names_with, require_no_mor
 from .packed_bits import PackedRows, as_bits, as_packed
 from .precomputed import as_distances
 
-# A dict from p to the metric that 'minkowski' with this p is the same as.
+# A dict from p to the metric that is equal to 'minkowski' with this p.
 _NORMS = {metric.norm: metric for metric in METRICS if metric.norm is not None}
 
 

@@ -30,7 +30,8 @@ _CELL_ROWS = 16
 # The number of rows per centre in the sample whose cells' means are the centres.
 _SAMPLED_ROWS = 64
 
-# The largest number of bytes of this sample, unless it then had less than one row per centre.
+# The largest number of bytes of the sample whose cells' means are the centres, unless it then had less than one row per
+# centre.
 _SAMPLED_BYTES = 1 << 26
 
 # The number of iterations of Lloyd's algorithm.

@@ -329,7 +329,7 @@ def _weighted_median(values, weight):
 
 
 def _separator(centroids, prior, spread):
-    """The attributes of linear scores, of which the largest belongs to the nearest centroid."""
+    """The attributes from which linear scores are computed; the largest score belongs to the nearest centroid."""
     scale2 = np.ones_like(spread)
     shift = np.zeros(len(prior))
     if not _is_uniform(prior):

@@ -289,7 +289,7 @@ class DecisionTree(PrunedTree):
         """
         return self._fit_tree(X, y, sample_weight)
 
-    # What scikit-learn's forests, and classes that are derived from them, ask of a tree.
+    # Methods that scikit-learn's forests, and classes that are derived from them, call on a tree.
     def _fit(self, X, y, sample_weight=None, check_input=True, missing_values_in_feature_mask=None):
         return self.fit(X, y, sample_weight)
 

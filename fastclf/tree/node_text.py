@@ -115,7 +115,7 @@ class NodeText:
         return text.replace("\n ", self.marks.line_end)
 
     def _extremes(self):
-        """The least and the largest number behind the nodes' colours, predictions or -impurity; None for classes."""
+        """The range of the numbers (predictions or -impurity) that determine the nodes' colours; None for classes."""
         tree = self.tree
         shown = -tree.impurity if tree.n_outputs > 1 else tree.value
         if tree.n_outputs == 1 and self.of_labels:

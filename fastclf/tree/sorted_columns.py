@@ -11,7 +11,7 @@ from . import _presort
 # A sorted list may leave out the rows with a certain value if more than this share of all rows have the value.
 _COMMON = 0.25
 
-# The number of rows that are sorted between two checks for Ctrl-C: at first, and at most.
+# The number of rows that are sorted before the first check for Ctrl-C, and the largest number between two checks.
 _ROWS, _MOST_ROWS = 1 << 18, 1 << 21
 
 

@@ -50,7 +50,8 @@ ctypedef struct epoch_t:
     double* margin
     int64_t* mistakes      # (n,): the number of mistakes of each learner in the epoch
     int64_t* since         # (n,): for each learner the number of the first sample after its last mistake
-    int64_t* record        # (n,): the length of each learner's longest run without a mistake; NULL without a pocket
+    # (n,): the length of each learner's longest run without a mistake; NULL without a pocket of best weights
+    int64_t* record
     double* square         # the largest squared norm |x|^2 of a row so far; NULL once an epoch has computed it
     int64_t t              # the number of the next sample, counted from the start of the training
     int64_t n_logged       # the number of logged mistakes; 0 without a log

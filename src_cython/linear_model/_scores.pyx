@@ -358,7 +358,7 @@ cdef int decide_rows(
 ) noexcept nogil:
     """Write the scores of n rows; returns FASTCLF_OK if all of them are finite. Needs no scratch space."""
     cdef Py_ssize_t d = model.n_features, K = model.n_outputs, row = 0
-    if n == 1 and K == 1:  # a shortcut for a single score: 14 ns beside the sum instead of 34
+    if n == 1 and K == 1:  # a shortcut for a single score: it takes 14 ns in addition to the sum, instead of 34 ns
         out[0] = score_one(X, model.linear.coef, model.linear.intercept[0], d)
         return FASTCLF_OK if out[0] - out[0] == 0 else FASTCLF_BAD_VALUE
     while row < n:

@@ -60,7 +60,7 @@ ctypedef struct cells_t:
     const int* first_key
     # (n_cells,) the squared distance |c(x) - z|^2 of each cell's last row from the centre
     const int* last_key
-    const float* slack              # (n_cells,) the largest slack of a row of each cell
+    const float* slack              # (n_cells,) the largest slack, a bound of the coding error, of a row of each cell
     const signed char* center       # (n_cells, width) the centres
     # (panels, width / 4, PANEL, 4) the centres, PANEL of them side by side
     const unsigned char* code

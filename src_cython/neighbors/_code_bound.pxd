@@ -44,4 +44,4 @@
 
 cdef enum:
     PANEL = 16
-    BLOCK = 256  # the number of consecutive rows that share one slack
+    BLOCK = 256  # the number of consecutive rows that share one slack, a bound of their coding errors

@@ -194,7 +194,7 @@ cdef inline void products_row(
     const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t place, Py_ssize_t query,
     int limit
 ) noexcept nogil:
-    """Do as `products_tile` does for the panel at a place and one query, reading the panel in the order of memory."""
+    """Append the near rows of the panel at a place to the query's list, reading the panel in the order of memory."""
     cdef Py_ssize_t n = f.width // 4, g, i, r
     cdef const unsigned char* x = f.code + place * f.width
     cdef const int* q = <const int*> (f.query_code + query * f.width)

@@ -91,7 +91,7 @@ cdef void centre(double* x, Py_ssize_t step, Py_ssize_t d, double* norm2_out) no
 
 
 cdef inline void note_place(const double* x, Py_ssize_t step, double* notes, Py_ssize_t notes_step) noexcept nogil:
-    """Note the unit vector of a latitude and a longitude, which lie `step` apart, and the larger of their sizes."""
+    """Note the unit vector of a latitude and a longitude, which lie `step` apart, and the larger absolute value."""
     notes[0] = cos(x[0]) * cos(x[step])
     notes[notes_step] = cos(x[0]) * sin(x[step])
     notes[2 * notes_step] = sin(x[0])

@@ -57,7 +57,8 @@ ctypedef struct sparse_s:
     const double* query          # (n_query_entries,) the value of each query entry
     const double* weight         # (n_query_entries,) the factor of each query entry in the screen
     const double* query_norm     # (n_queries,) N_q, each query's squared norm or sum of absolute values
-    int64_t* cursor              # (n_query_entries,) for each query entry the next entry of its column; advances
+    # (n_query_entries,) for each query entry the next entry of its column to read; advances during a search
+    int64_t* cursor
     double* limit                # (n_queries,) scratch space: the largest screen of a row within tau
     double* sums                 # (PANEL,) scratch space: the sums of the rows of a panel; zeros between two queries
     double rounding              # the relative error of values that are rounded to the type of X

@@ -63,7 +63,7 @@ cdef inline bint take(search_t* s, double distance, Py_ssize_t row, Py_ssize_t q
 cdef inline void offer(
     const metric_t* metric, search_t* s, double distance, Py_ssize_t row, Py_ssize_t query, floating like
 ) noexcept nogil:
-    """Do as `take` does, and lower the query's bound if its tau became smaller."""
+    """Put a row at this distance into the query's heap or hits, like `take`; lower the bound if tau became smaller."""
     if take(s, distance, row, query):
         s.bound[query] = screen_bound(metric, s.tau[query], s.query_error[query], s.d, like)
 
@@ -90,7 +90,7 @@ cdef inline void measure_waiting(const metric_t* metric, search_t* s, const floa
 cdef inline void measure(
     const metric_t* metric, search_t* s, const floating* X, Py_ssize_t row, Py_ssize_t query
 ) noexcept nogil:
-    """Compute a row's distance, when four pairs wait. Until then tau may be larger than necessary, never smaller."""
+    """Let a (row, query) pair wait; compute four distances at once. Until then tau may be too large, not too small."""
     require(s.n_waiting < 4)
     if s.allowed != NULL and not s.allowed[row]:
         return

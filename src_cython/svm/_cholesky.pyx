@@ -22,7 +22,7 @@ WIDE = VECTORS * LANES_D
 
 
 def begin(double[:, ::1] A, const double[::1] least, Py_ssize_t k):
-    """Factorise the square diagonal block of the panel from row k on; a pivot of at most `least` is lost."""
+    """Factorise the square diagonal block of the panel from row k on; a pivot up to `least` is lost to rounding."""
     cdef Py_ssize_t m = A.shape[0], stop = min(k + PANEL_ROWS, m), i, j, p
     cdef double pivot, factor
     require(A.shape[1] == m and least.shape[0] == m)

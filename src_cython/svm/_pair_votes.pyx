@@ -253,7 +253,7 @@ cdef const void* address(array, bint* single):
 
 
 cdef Py_ssize_t whole(Py_ssize_t n):
-    """n, rounded up to a multiple of 16, which is one of SUMS and of all numbers of lanes."""
+    """n, rounded up to a multiple of 16, which is itself a multiple of SUMS and of every number of lanes."""
     return (n + 15) // 16 * 16
 
 

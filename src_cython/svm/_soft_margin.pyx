@@ -250,7 +250,7 @@ ctypedef struct descent_t:
 
 
 cdef descent_t as_descent(epochs, Py_ssize_t d, Py_ssize_t stop):
-    """The arrays of `Epochs` as pointers, which it must outlive; d: the number of columns, stop: the end of a range."""
+    """Pointers to the arrays of `Epochs`, which must outlive them; d: the number of columns, stop: a range's end."""
     cdef descent_t out
     cdef const double[::1] y = epochs.y
     cdef const double[::1] most = epochs.most

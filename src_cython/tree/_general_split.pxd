@@ -230,7 +230,7 @@ cdef inline int64_t scaled_part(
 
 
 cdef inline void read_totals(const growth_t* g, node_t* node, const scratch_t* scratch) noexcept nogil:
-    """Set node.scale, node.total and the second half of `sides`, which the scans of all features read."""
+    """Set the node's scale and total, and the second half of `sides`, which the scans of all features read."""
     cdef const uint64_t* list = list_of(g, node.list, node.start)
     cdef Py_ssize_t n = node.stop - node.start, k, o, row
     cdef double scale = fixed_scale(node.weight), y

@@ -558,7 +558,7 @@ cdef inline void try_feature(
             scan(g, node, &order, MISSING_FIRST, scratch, split)
         return
     order.items = scratch.items
-    # for two classes, the order by the second is the reverse of the order by the first
+    # for two classes, the order by the second class is the reverse of the order by the first
     for v in range(1 if g.y == NULL and g.n_values == 2 else 0, g.n_values):
         arrange(g, node, feature, BY_RESPONSE + v, scratch)
         scan(g, node, &order, BY_RESPONSE + v, scratch, split)
