@@ -222,7 +222,7 @@ class NearestCentroid(LinearClassifier):
         return codes
 
     def _discriminants(self, X):
-        """The scores (18.2) of the book, 2 log(prior) - distance^2, where distances are in standard deviations."""
+        """Scores 2 log(prior) - distance^2 (Hastie, Tibshirani, Friedman, 18.2), distances in standard deviations."""
         scale = np.where(self.within_class_std_dev_ > 0, self.within_class_std_dev_, 1)
         scores = np.empty((len(X), len(self.classes_)))
         with np.errstate(divide="ignore"):

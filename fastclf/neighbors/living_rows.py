@@ -89,9 +89,11 @@ class Segments(DeclaredState):
         self._alive, self._spare_alive = None, SpareRows()
         self._holes = np.empty(0, np.intp)  # the places of the removed rows, in ascending order
         self._given = make(X, metric)  # the index of the given rows; None once all given rows are removed
-        self._sealed = None  # the index of all added rows but the last ones; None: there is no such index yet
-        self._unsealed = False  # whether the next search must make the index _sealed
-        self._tail = None  # the index of the added rows that are not in _sealed; None: the next search makes it
+        # the index of all added rows but the last ones, which `_tail` has; None: there is no such index yet
+        self._sealed = None
+        self._unsealed = False  # whether the next search must make the index of added rows in `_sealed`
+        # the index of the last added rows, which are not in `_sealed`; None: the next search makes it
+        self._tail = None
         self._placed = None  # (the mask of the last search, by row number; the same mask by place), or None
 
     def __getstate__(self):

@@ -141,7 +141,7 @@ class KernelPerceptron(ScoreClassifier):
         intercept_=Array("float64", "n_planes"),
         _gamma_=Value(require_number, 0),
         # what later calls of `partial_fit` need: _t_, the number of samples; _last_, the last coefficients; _lag_, the
-        # lags of their average
+        # sums from which the average coefficients follow
         _t_=Value(require_integer, 0),
         n_mistakes_=Value(require_numbers, "iu"),
         radius_=Value(require_number, -np.inf),
