@@ -278,7 +278,7 @@ class _Group:
                 learner.mistakes += int(mistakes)
                 learner.clean = mistakes == 0 and not stopped
                 if learner.clean and plan.order == "random" and plan.penalty is None:
-                    # an epoch of draws leaves rows out
+                    # an epoch whose rows are drawn at random leaves some rows out
                     _, margin = yield from count_wrong(self.samples, self.members, plan, learner, learner.w, learner.b)
                     learner.clean = margin > 0
                 learner.margin = margin if learner.clean else np.nan
@@ -478,7 +478,8 @@ def judged(samples, members, plan, learners, kept):
     least, total, weight = np.full(len(learners), np.inf), np.zeros(len(learners)), np.zeros(len(learners))
     up, down = (np.concatenate([getattr(learner, name) for learner in learners]) for name in ("up", "down"))
     positive = np.concatenate([learner.positive for learner in learners])
-    size = max(256, _JUDGED_NUMBERS // (len(b) + samples.d))  # fixed bounds, so that time changes no bit of the sums
+    # the bounds are fixed, so the sums always have the same bits
+    size = max(256, _JUDGED_NUMBERS // (len(b) + samples.d))
     with np.errstate(over="ignore", invalid="ignore"):
         for start in range(0, n, size):
             rows = slice(start, min(start + size, n)) if members is None else members[start : start + size]

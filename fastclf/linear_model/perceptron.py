@@ -349,7 +349,8 @@ class Perceptron(SparsifiableClassifier):
         if plan.average == "voted":
             attributes |= voters(samples, plan, learners, before if before and "votes_" in before else None)
         asked = told.n_iter == plan.max_iter > 1 and (self.tol is not None or plan.until_clean)
-        separates = plan.average == "none" and plan.penalty is None  # whether separating the rows is the aim
+        # whether the fit aims at a hyperplane that separates the rows
+        separates = plan.average == "none" and plan.penalty is None
         if apart and (asked or (told.ended_by_loss and separates)):
             hint = '; order="cyclic" goes on until it does, or max_iter' if told.ended_by_loss else ""
             warn(f"The perceptron is not known to separate the rows: {told.reason}{hint}", "ConvergenceWarning")

@@ -33,7 +33,7 @@ def _is_flat(y):
 
 
 def _sorted_groups(score):
-    """(order, first, last) of each row's scores: the columns, descending, and the places of equal scores' ends."""
+    """(order, first, last) for each row: the columns by descending score, and the ends of each run of equal scores."""
     order = np.argsort(-score, axis=1, kind="stable")
     ranked = np.take_along_axis(score, order, axis=1)
     place, ends = np.arange(score.shape[1]), np.ones(score.shape, bool)
@@ -144,7 +144,8 @@ def label_ranking_loss(y_true, y_score, *, sample_weight=None):
     true, score, weight = _read(y_true, y_score, sample_weight)
     order, _, last = _sorted_groups(score)
     found = np.take_along_axis(true, order, axis=1)
-    before = np.take_along_axis(np.cumsum(~found, axis=1), last, axis=1)  # other labels with at least this score
+    # for each label the number of false labels with at least its score
+    before = np.take_along_axis(np.cumsum(~found, axis=1), last, axis=1)
     n_true = np.count_nonzero(true, axis=1)
     n_pairs = n_true * (true.shape[1] - n_true)
     wrong = np.sum(np.where(found, before, 0), axis=1)

@@ -45,8 +45,8 @@ def _documented(metric):
 class _Targets(NamedTuple):
     """Right and predicted numbers after checks."""
 
-    true: np.ndarray  # (n_samples, n_outputs) float64
-    predicted: np.ndarray  # (n_samples, n_outputs) float64
+    true: np.ndarray  # (n_samples, n_outputs) float64: the right numbers
+    predicted: np.ndarray  # (n_samples, n_outputs) float64: the predicted numbers
     weight: np.ndarray | None  # (n_samples,) float64: the weight of each row; None: all weights are 1
 
     def mean(self, values):
@@ -198,7 +198,7 @@ def mean_absolute_percentage_error(y_true, y_pred, *, sample_weight=None, multio
 
 
 def _logarithms(rows, name):
-    """The _Targets with log(1 + y) for y."""
+    """A copy of the _Targets in which log(1 + y) replaces each number y."""
     if (rows.true <= -1).any() or (rows.predicted <= -1).any():
         raise ValueError(
             f"{name} Logarithmic Error cannot be used when targets contain values less than or equal to -1; y_true and"

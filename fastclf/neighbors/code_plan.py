@@ -22,7 +22,7 @@ _MOST_COLUMNS = 1 << 17
 
 # Times in nanoseconds, measured on the machine of `docs/benchmarks/figures.md`. Only their ratios matter, up to a
 # factor of about two.
-_BYTE = 0.03  # nanoseconds to read a byte of memory in order, the limit of a single query
+_BYTE = 0.03  # nanoseconds to read a byte of memory in order, which limits the speed of a single query
 _CACHED_BYTE = 0.01  # nanoseconds to read a byte of codes that are in the caches
 # Nanoseconds that many queries take, by SIMD level: for a coordinate of a scan in float32, and for a byte of a code.
 _PRODUCTS = {

@@ -52,8 +52,8 @@ class Notation(NamedTuple):
     """How the conditions of an output format are written."""
 
     at_most: str = "<="
-    escape: object = str  # a function that quotes a category
-    line_end: str | None = None  # between the lines of a long list of categories; None: lists are not broken
+    escape: object = str  # a function that writes a category as text of the format
+    line_end: str | None = None  # the end of each line of a long list of categories; None: lists are not broken
     width: int = 32  # the number of letters of a line, if lists are broken
     most: int = 8  # the number of categories that are listed, if lists are broken
 
@@ -102,7 +102,7 @@ class Conditions:
         return said
 
     def _listed(self, begin, categories):
-        """The categories in braces after `begin`, in the notation."""
+        """The text `begin`, then the list of the categories in braces, in lines if the notation breaks long lists."""
         escape, line_end, width, most = self.notation[1:]
         if line_end is None:
             return begin + "{" + ", ".join(escape(str(each)) for each in categories) + "}"

@@ -184,7 +184,7 @@ cdef void score_by_class(
 cdef void score_few_by_column(
     const csr_t* X, const floating* value, Py_ssize_t row, const sparse_t* s, const weight_t* W, double* out
 ) noexcept nogil:
-    """`score_by_column` for fewer classes than a vector has lanes."""
+    """Scores out[k] of a sparse row for coefficients stored by column, for fewer classes than a vector has lanes."""
     cdef Py_ssize_t e, i, j, K = s.n_classes, stride = s.column_stride
     # a vector that begins at a column before this one ends within W
     cdef Py_ssize_t whole = X.n_columns - (LANES_D - K + stride - 1) // stride
@@ -322,7 +322,7 @@ def score_sparse(
     X, const floating[::1] data, const weight_t[:, :] W, const double[::1] b, Py_ssize_t start, Py_ssize_t stop,
     double[:, ::1] out
 ):
-    """`score` for a `Csr` X with its `data`; W (K, d) is contiguous along one of its axes."""
+    """Write the scores of rows [start, stop) of a `Csr`; returns the number of scores that are not finite."""
     cdef csr_t rows = csr_of(X)
     cdef const floating* value = &data[0] if data.shape[0] else NULL
     cdef Py_ssize_t row, odd = 0
@@ -339,7 +339,7 @@ def choose_sparse(
     X, const floating[::1] data, const weight_t[:, :] W, const double[::1] b, Py_ssize_t start, Py_ssize_t stop,
     Py_ssize_t[::1] code_out, double[:, ::1] scratch
 ):
-    """`choose` for a `Csr` X with its `data`; W is as for `score_sparse`."""
+    """Write the classes of rows [start, stop) of a `Csr`; returns the number of scores that are not finite."""
     cdef csr_t rows = csr_of(X)
     cdef const floating* value = &data[0] if data.shape[0] else NULL
     cdef Py_ssize_t row, odd = 0
