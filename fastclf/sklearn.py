@@ -154,7 +154,7 @@ def __getattr__(name):
 
 @functools.cache
 def _unweighted(name):
-    """A subclass of the fastclf class of this name, whose `fit` takes no sample weights; see `_UNWEIGHTED`."""
+    """A subclass of fastclf's class with the given name, whose `fit` takes no sample weights (see `_UNWEIGHTED`)."""
     ours = getattr(importlib.import_module("fastclf.neighbors"), name)
 
     def fit(self, X, y):

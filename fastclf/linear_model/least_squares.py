@@ -332,7 +332,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return coef, rank, condition, inverse, mean, level
 
     def _sparse(self, X, codes, n_classes, weight, progress):
-        """The fit to sparse rows, which are not made dense; returns the same as `_in_row_space`, but None for L."""
+        """(coef, rank, condition, None, mean, level): the fit to sparse rows, which are not made dense."""
         n, d = X.shape
         used = _used(X)
         w = np.ones(n) if weight is None else weight
@@ -363,7 +363,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return coef, d if self.alpha > 0 else found.rank, condition, None, mean, level
 
     def _wide(self, X, codes, n_classes, weight, progress):
-        """The fit to dense rows with a penalty, by products of the rows; returns as `_in_row_space`, but None for L."""
+        """(coef, rank, condition, None, mean, level): the fit to dense rows with a penalty, by products of the rows."""
         n, d = X.shape
         w = np.ones(n) if weight is None else weight
         target = target_columns(codes, n_classes)

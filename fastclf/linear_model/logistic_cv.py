@@ -201,7 +201,7 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
         else:
             Cs = as_float64(self.Cs, "Cs")
             if Cs.ndim != 1 or len(Cs) == 0 or not (Cs > 0).all():
-                raise ValueError(f"Cs is {self.Cs!r}; a number of them or a list of numbers above 0 is wanted")
+                raise ValueError(f"Cs is {self.Cs!r}; a whole number of values or a list of numbers above 0 is wanted")
         if self.use_legacy_attributes not in (True, False, "warn"):
             raise ValueError(f"use_legacy_attributes is {self.use_legacy_attributes!r}; True or False is wanted")
         shares = None if self._has_no_shares() else as_list(self.l1_ratios, "l1_ratios")

@@ -348,7 +348,7 @@ def _affordable(problem, every=1):
 
 
 def _sample_step(problem):
-    """The step with which every step-th panel of rows is a sample that is large enough for all parameters."""
+    """The step such that every step-th panel of rows makes a sample that is large enough for all parameters."""
     return len(problem.codes) // max(_LEAST_ROWS, _ROWS_PER_PARAMETER * problem.K * (problem.d + 1))
 
 

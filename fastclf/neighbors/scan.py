@@ -16,7 +16,7 @@ kernels = _simd.load("neighbors._scan")
 # A single query in an X with at most this number of entries is answered by one kernel call, which has little overhead.
 _AT_ONCE = 1 << 20
 
-# For 'dot', the norm of a query counts as 0 if it is smaller than this, and every row then passes the query's screen.
+# For 'dot', the norm of a query counts as 0 if it is smaller than this, and the distance to every row is then computed.
 # The largest norm of a row counts as at least this number.
 _LEAST_NORM = 1e-140
 
@@ -28,7 +28,7 @@ class Queries(NamedTuple):
     """
 
     query: np.ndarray  # (n_queries, d) float64: the queries for exact distances
-    # (n_queries rounded up to a multiple of GROUP, d), dtype of X: the queries for screens, in the precision of X
+    # (n_queries rounded up to a multiple of GROUP, d), dtype of X: the queries for screens (quick bounds of distances)
     screen_query: np.ndarray
     # (n_queries,) float64: the distance between each query and its copy in the dtype of X; for 'dot' the query's norm
     query_error: np.ndarray

@@ -191,7 +191,7 @@ class PolynomialFeatures(FeatureMap):
         if d <= X.size + 2 * high:
             later, place = _counts(d, high, distinct), X.indices
             rest, size = later[:, int(distinct) :], later[:, 0]
-        else:  # X is so wide that only columns with an entry are counted
+        else:  # if X is very wide, only the columns that have entries are counted
             column, place = np.unique(X.indices, return_inverse=True)
             left = d - column.astype(np.int64)
             later, rest, size = (_counts_from(n, high, distinct) for n in (left, left - distinct, d))

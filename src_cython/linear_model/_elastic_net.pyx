@@ -157,7 +157,7 @@ cdef double bend_of(const state_t* t, Py_ssize_t k, Py_ssize_t j) noexcept nogil
 cdef state_t state_of(
     columns, const double[:, ::1] weight, const double[:, ::1] share, double[:, ::1] s, double[::1] mean
 ) except *:
-    """A state_t; columns: (starts, rows, entries) or (None, None, dense columns (p, n)); the rest as in `state_t`."""
+    """A state_t of pointers to the arrays; columns: (starts, rows, entries) or (None, None, dense columns (p, n))."""
     cdef const long long[::1] starts
     cdef const int[::1] rows
     cdef const double[::1] entries

@@ -20,7 +20,8 @@ cdef enum:
     # The number of rows that are measured before a query's candidate list is shortened for the first time; k more as
     # long as fewer than k neighbours are known.
     FEW = 8
-    MOST_SORTED = 64  # the largest number of rows that are measured in the order of their screens
+    # the largest number of rows that are measured in the order of their screens, quick bounds of their distances
+    MOST_SORTED = 64
 
 ctypedef fused coded_t:
     euclidean_t
@@ -94,7 +95,8 @@ cdef inline void measure_rows(
     for i in range(n):
         if i + 4 < n:
             prefetch_row(X + row[i + 4] * d, ahead)
-        if coded_t is cosine_t:  # cosine has no screen of a single row, because the row would have to be scaled
+        # cosine has no screen (quick bound) of a single row, because the row would have to be scaled
+        if coded_t is cosine_t:
             measure(metric, s, X, row[i], query)
             continue
         x = X + row[i] * d

@@ -225,7 +225,7 @@ cdef inline vec screen_terms(const metric_t* metric, vec s, vec x, vec q) noexce
 cdef inline double screen_bound(
     const metric_t* metric, double tau, double query_error, Py_ssize_t d, floating like
 ) noexcept nogil:
-    """The largest screen, rounded up to X's type, that a row at distance tau or less can have."""
+    """The largest screen (approximate distance), rounded up to X's type, of a row at distance tau or less."""
     cdef double u = 5.9604644775390625e-8 if floating is float else 1.1102230246251565e-16
     cdef double t = 1.1754943508222875e-38 if floating is float else 2.2250738585072014e-308
     cdef double slack = (4 * d + 16) * u

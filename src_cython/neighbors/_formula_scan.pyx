@@ -201,7 +201,7 @@ cdef unsigned int near_quotients(const formula_t* f, const double* q, double tau
         s0 = s0 / b0
         s1 = s1 / b1
         most = larger(b0, b1)
-    # a row passes if not (tau < its screen), so that NaN passes
+    # a row passes if not (tau < its screen), the approximate distance, so that NaN passes
     near = at_most_d(s0, spread_d(tau)) | at_most_d(s1, spread_d(tau)) << LANES_D
     near |= ~(at_most_d(s0, s0) | at_most_d(s1, s1) << LANES_D)
     if at_most_d(spread_d(INFINITY), most):

@@ -51,15 +51,16 @@ ctypedef struct sparse_s:
     const int* indices           # (n_entries,) the column of each entry of X, row by row
     const int64_t* column        # (d + 1,) the index in `row` of the first entry of each column
     const int* row               # (n_entries,) the row of each entry of X, column by column
-    const double* shift          # (n,) each row's term N_x (1 - e) of the screen
+    const double* shift          # (n,) each row's term N_x (1 - e) of the screen, the quick bound of a distance
     const int64_t* query_ptr     # (n_queries + 1,) query i has the entries query_ptr[i] to query_ptr[i + 1]
     const int* query_indices     # (n_query_entries,) the column of each query entry
     const double* query          # (n_query_entries,) the value of each query entry
-    const double* weight         # (n_query_entries,) the factor of each query entry in the screen
+    # (n_query_entries,) the factor of each query entry in the screen, the quick bound of a distance
+    const double* weight
     const double* query_norm     # (n_queries,) N_q, each query's squared norm or sum of absolute values
     # (n_query_entries,) for each query entry the next entry of its column to read; advances during a search
     int64_t* cursor
-    double* limit                # (n_queries,) scratch space: the largest screen of a row within tau
+    double* limit                # (n_queries,) scratch space: the largest screen (quick bound) of a row within tau
     double* sums                 # (PANEL,) scratch space: the sums of the rows of a panel; zeros between two queries
     double rounding              # the relative error of values that are rounded to the type of X
 

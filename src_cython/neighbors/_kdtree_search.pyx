@@ -68,7 +68,8 @@ ctypedef struct walk_t:
     Py_ssize_t* height            # the number of nodes on the stack
     Py_ssize_t* n_hits            # the number of hits in the buffer
     Py_ssize_t* n_kept            # the number of hits in the buffer that belong to completed queries
-    double* near                  # (STACK,) the screen of the box of each node on the stack
+    # (STACK,) the screen of the box of each node on the stack, a bound of its rows' distances
+    double* near
     Py_ssize_t* node              # (STACK,) in one number: a node's number, its level, and whether it is on the path
 
 
@@ -181,7 +182,7 @@ cdef inline unsigned int screen_leaf(
     const box_metric_t* metric, const float* panel, const float* q, const double* exact_q, Py_ssize_t d, double bound,
     double* s_out
 ) noexcept nogil:
-    """Compute the exact sums of those rows of a leaf that pass the screen; returns as bits which rows these are."""
+    """Compute the exact sums of those rows of a leaf that approximate sums admit; returns as bits which these are."""
     cdef const vec_f* x = <const vec_f*> panel
     cdef vec_d* out = <vec_d*> s_out
     cdef vec_f s0, s1, spread_q, limit = spread_f(<float> bound)

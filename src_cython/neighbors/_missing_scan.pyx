@@ -56,7 +56,7 @@ cdef void scan_missing(
                 t1 = or_zero(t1)
                 s0 += t0 * t0
                 s1 += t1 * t1
-            # a row passes if not (limit <= its screen), so that NaN, the screen if n = 0, passes
+            # a row passes if not (limit <= its scaled sum), so that NaN, which the sum is if n = 0, passes
             near = at_most_d(spread_d(limit[query]), spread_d(<double> d) / n0 * s0)
             near |= at_most_d(spread_d(limit[query]), spread_d(<double> d) / n1 * s1) << LANES_D
             near = valid & ~near

@@ -18,7 +18,8 @@ ctypedef struct search_t:
     Py_ssize_t n_rows
     Py_ssize_t n_queries
     const double* query           # (n_queries, d): the queries, from which exact distances are computed
-    const void* screen_query      # (n_queries, d) in X's type: the queries, for screens; padded to a multiple of 4 rows
+    # (n_queries, d) in X's type: the queries for screens (quick bounds); padded to a multiple of 4 rows
+    const void* screen_query
     # (n_queries,) the distance between each query and its copy in X's type; for dot the query's norm
     const double* query_error
     double* tau                   # (n_queries,) a row farther away than this is no neighbour
@@ -34,7 +35,8 @@ ctypedef struct search_t:
     double* hit_distance          # (capacity,) the distance of each hit
     Py_ssize_t n_hits
     Py_ssize_t capacity
-    Py_ssize_t n_waiting          # the number of (row, query) pairs that passed the screen and are not yet measured
+    # the number of (row, query) pairs that passed the screen, a quick test, and are not yet measured
+    Py_ssize_t n_waiting
     Py_ssize_t waiting_query[4]
     Py_ssize_t waiting_row[4]
 

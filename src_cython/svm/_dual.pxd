@@ -29,9 +29,9 @@ ctypedef struct dual_t:
 
 # The extreme values of the gradient f; their difference is the violation of the optimality conditions.
 ctypedef struct ends_t:
-    double least       # the smallest f of the rows whose variable b may rise; infinity if there is none
-    double most        # the largest f of the rows whose variable b may fall; -infinity if there is none
-    Py_ssize_t at      # the number of a row whose variable b may rise and whose f is the smallest
+    double least       # the smallest gradient f of the rows whose variable b may rise; infinity if there is none
+    double most        # the largest gradient f of the rows whose variable b may fall; -infinity if there is none
+    Py_ssize_t at      # the number of a row whose variable b may rise and whose gradient f is the smallest
 
 cdef enum:
     # the positions of the numbers that describe a solution; the duality gap proves how good it is

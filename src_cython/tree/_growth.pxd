@@ -20,7 +20,8 @@ ctypedef struct growth_t:
     # all rows
     uint64_t* items
     Py_ssize_t n, n_features
-    # row_mask, class_mask: the bits of an item for the row and, after a shift, the class; missing: the rank of NaN
+    # row_mask, class_mask: the bits of a list's item for the row and, after a shift, the class; missing: the rank of
+    # NaN
     uint64_t row_mask, class_mask, missing
     int row_bits, rank_shift
     # (n_features,): for each feature the rank that its short list leaves out; -1: full list; NULL: all lists are full

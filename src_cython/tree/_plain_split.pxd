@@ -516,7 +516,7 @@ cdef inline Py_ssize_t draw_subset(
     cut = 1 + <Py_ssize_t> (mixed(bits) % <uint64_t> (n - 1))
     while cut < n and same_value(g, order.items[cut - 1], order.items[cut]):
         cut += 1
-    if cut == n:  # all categories are left of the cut: the last one goes right
+    if cut == n:  # all categories are on the left of the cut, so the last one is moved to the right
         cut -= 1
         while same_value(g, order.items[cut - 1], order.items[cut]):
             cut -= 1
