@@ -14,7 +14,7 @@ from .search import Search
 _SAMPLE = 16384  # the largest number of rows in the sample
 _LEAST_SAMPLE = 512  # the smallest number of rows in the sample
 _SAMPLE_QUERIES = 16  # the number of rows of the sample that serve as queries
-_WIDTHS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256)  # the bytes of a code of projected rows
+_WIDTHS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256)  # the numbers of bytes that a code of projected rows may have
 _KEPT = (0.999, 0.99)  # shares of all coordinates that are not clipped, one for each step that is tried
 _MOST_FEATURES = 32768  # the largest number of features that are coded without projection: inner products fit 32 bits
 # The largest number d of features of coded rows. The proof of the bound requires d u < 0.01, where u = 2^-24.

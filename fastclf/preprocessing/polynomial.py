@@ -292,7 +292,7 @@ def _positions(d, degree, distinct):
 
 
 def _count(d, low, high, distinct, bias):
-    """The number of products, or a number above _MOST if it is larger."""
+    """The number of products; if it exceeds the limit _MOST, any number above _MOST."""
     if not distinct:
         if min(d, high) >= _MANY:
             return _MOST + 1

@@ -77,7 +77,7 @@ ctypedef struct pair_t:
     const double* C_a          # (n_a,): the upper bounds of alpha of class a
     const double* C_b          # (n_b,): the upper bounds of alpha of class b
 
-# The position at which the next call of `solve_list` goes on.
+# The position in a list of pairs at which the next call of `solve_list` continues.
 ctypedef struct position_t:
     int64_t pair               # the index of the current pair in the list
     int64_t C                  # the index of the current C
