@@ -15,7 +15,7 @@ PANEL_ROWS = 2 * LANES_D
 
 
 cdef inline double limit_of(double tau) noexcept nogil:
-    """An upper bound of (d / n) s over rows within tau, for rounding and underflow too; NaN lets every row pass."""
+    """An upper bound of the squared distances (d / n) s up to tau, which covers rounding; NaN lets every row pass."""
     return NAN if tau == INFINITY else tau * tau * (1 + 1e-15) + 1e-300
 
 

@@ -34,7 +34,7 @@ cdef enum:
     STOP = 1
     LIST = 2
     STACK_INTS = 3
-    # numbers of columns of `boxes`: VOLUME, and ENDS, from which on the lower ends and then the upper ends follow
+    # numbers of columns of `boxes`: VOLUME; from ENDS on, the lower ends of a box and then its upper ends
     VOLUME = 0
     ENDS = 1
     ROWS = 0  # ROWS to VOLUME_OUT are numbers of columns of the array `numbers`
