@@ -94,7 +94,7 @@ def cross_val_predict(
 
 
 def _encoded(y):
-    """(indices of the labels of y among its sorted labels, number of labels); a list of numbers for several columns."""
+    """(indices of y's labels among its sorted labels, their number); for several columns one of each per column."""
     if y.ndim == 1 or y.shape[1] == 1:
         labels, codes = np.unique(y, return_inverse=True)
         return codes.ravel(), len(labels)
