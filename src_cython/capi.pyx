@@ -100,7 +100,7 @@ cdef Py_ssize_t scratch_size(const fastclf_model* model, Py_ssize_t n, Py_ssize_
     return 8 * (4 * d + (TILE + 1) * m.n_outputs + m.machine.n_support + m.n_classes) + 512
 
 
-# Functions that compute searches and scores
+# The functions of the C interface that search neighbours, and that compute scores and probabilities
 
 cdef int nearest_d(
     const fastclf_model* model, const double* queries, Py_ssize_t n, Py_ssize_t k, double* distance, Py_ssize_t* index,

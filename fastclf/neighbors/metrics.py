@@ -22,7 +22,7 @@ class Named(NamedTuple):
     as_it_lies: bool = False
     tree: bool = False  # whether the box of a kd-tree's node bounds the distances of its rows
     coded: bool = False  # whether codes of one byte per coordinate bound distances, so that a filter is possible
-    celled: bool = False  # whether codes bound distances by their Euclidean norms, so that cells are possible
+    celled: bool = False  # whether `algorithm="cells"` supports the metric
     sparse: bool = False  # whether an inverted index of sparse rows computes the metric
     packed: bool = False  # whether the metric is computed by counting bits, on rows of packed bits
     formula: bool = False  # whether `_formula_scan.pyx` computes the metric
