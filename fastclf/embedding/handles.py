@@ -202,7 +202,7 @@ def _search_addresses(form):
 class BayesInLanes(NamedTuple):
     """A Bayes form whose arrays have the classes as last axis, padded to `width`, a multiple of a SIMD vector."""
 
-    # the model as arrays; its array `weight` has the shape (n_features, width) or, for tables stacked one after another,
+    # the model's arrays; `weight` has the shape (n_features, width) or, for tables stacked one after another,
     # (n_entries, width)
     form: Bayes
     # (n_features + 1,), int64: the first entry of each feature's table, then the number of all entries

@@ -477,7 +477,7 @@ cdef void score_sparse_row(
 cdef void pass_sparse(
     pass_t* p, const csr_t* X, const floating* value, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step
 ) noexcept nogil:
-    """Add panels of sparse rows, neither centred nor scaled, to the sums of loss and gradient; or store the residuals."""
+    """Add panels of sparse rows, neither centred nor scaled, to the loss and the gradient; or store the residuals."""
     cdef Py_ssize_t panel = start, first, n_rows, i, k, e, K = p.n_classes, width = p.width
     cdef double* row = p.z
     while panel < stop:

@@ -64,8 +64,10 @@ ctypedef struct tiles_t:
     # the kernel values between the rows of one group of classes and those of some later classes
     const void* cross
     Py_ssize_t cross_ld        # the distance of two rows of `cross`, in numbers
-    const int64_t* cross_row   # (n_classes,): the index of each class's first row in the matrix `cross`; -1: it has no rows there
-    const int64_t* cross_column  # (n_classes,): the index of each class's first column in `cross`; -1: none
+    # (n_classes,): the index of each class's first row in the matrix `cross`; -1: it has no rows there
+    const int64_t* cross_row
+    # (n_classes,): the index of each class's first column in `cross`; -1: it has no columns there
+    const int64_t* cross_column
 
 # A pair of classes, a and b, with one value of C.
 ctypedef struct pair_t:
