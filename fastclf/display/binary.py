@@ -5,7 +5,7 @@ from statistics import NormalDist
 import numpy as np
 
 from .._exceptions import not_fitted_error, warn
-from .._validation import encode_labels, require_strings
+from .._validation import encode_labels, require_strings, require_truth
 from ..metrics.areas import average_precision_score
 from ..metrics.curves import auc, det_curve, precision_recall_curve, roc_curve
 from ..metrics.probabilities import calibration_curve
@@ -216,10 +216,10 @@ class RocCurveDisplay(_Curves):
         styles = self._draw(ax, name, curve_kwargs, {}, ())
         self._titles(ax, "False Positive Rate", "True Positive Rate")
         self.chance_level_, chance = None, {}
-        if plot_chance_level:
+        if require_truth("plot_chance_level", plot_chance_level):
             chance = style({"label": "Chance level (AUC = 0.5)", "color": "k", "linestyle": "--"}, chance_level_kw)
             [self.chance_level_] = ax.plot((0, 1), (0, 1), **chance)
-        if despine:
+        if require_truth("despine", despine):
             _despine(ax)
         if styles[0].get("label") is not None or chance.get("label") is not None:
             ax.legend(loc="lower right")
@@ -380,7 +380,7 @@ class PrecisionRecallDisplay(_Curves):
         styles = self._draw(ax, name, given, {"drawstyle": "steps-post"}, ("prevalence_pos_label",))
         self._titles(ax, "Recall", "Precision")
         self.chance_level_ = self._draw_chance(ax, chance_level_kw) if plot_chance_level else None
-        if despine:
+        if require_truth("despine", despine):
             _despine(ax)
         if styles[0].get("label") is not None or plot_chance_level:
             ax.legend(loc="lower left")
@@ -621,6 +621,7 @@ class CalibrationDisplay:
 
     def plot(self, *, ax=None, name=None, ref_line=True, **kwargs):
         """Draw into `ax`, by default into a new figure, and return self; `kwargs` are those of matplotlib's `plot`."""
+        ref_line = require_truth("ref_line", ref_line)
         ax, name = axes(ax), self.estimator_name if name is None else name
         given = style({"marker": "s", "linestyle": "-"} | ({} if name is None else {"label": name}), kwargs)
         best = "Perfectly calibrated"

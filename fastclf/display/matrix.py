@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._validation import as_numbers, described
+from .._validation import as_list, as_numbers, described, require_truth
 from ..metrics.classification import confusion_matrix as table_of_counts
 from ..metrics.contingency import ContingencyTable
 from ..metrics.scorers import kind_of
@@ -85,6 +85,14 @@ class ConfusionMatrixDisplay:
         """Draw into `ax`, by default into a new figure, and return self."""
         counts = self.confusion_matrix
         n = len(counts)
+        labels = range(n) if self.display_labels is None else as_list(self.display_labels, "display_labels")
+        if len(labels) != n:
+            raise ValueError(
+                f"display_labels has {len(labels)} labels; {n}, one for each row of the matrix, are wanted"
+            )
+        include_values, colorbar = (
+            require_truth(*each) for each in (("include_values", include_values), ("colorbar", colorbar))
+        )
         side = min(max(4.5, 3.0 + 0.45 * n), 12)
         ax = axes(ax, (side + 1, side))
         self.im_, self.text_ = ax.imshow(counts, **{"interpolation": "nearest", "cmap": cmap, **(im_kw or {})}), None
@@ -92,7 +100,6 @@ class ConfusionMatrixDisplay:
             self._write(ax, values_format, text_kw or {})
         if colorbar:
             ax.figure.colorbar(self.im_, ax=ax)
-        labels = np.arange(n) if self.display_labels is None else self.display_labels
         ax.set(xticks=np.arange(n), yticks=np.arange(n), xticklabels=labels, yticklabels=labels)
         ax.set(xlabel="Predicted label", ylabel="True label", ylim=(n - 0.5, -0.5))
         for text in ax.get_xticklabels():

@@ -12,7 +12,7 @@ from .._validation import as_random_state, described, require_integer, require_s
 
 def _mappings(given, name):
     """The user's dict, or list of dicts, as a list of dicts with strings as keys."""
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+    if isinstance(given, (str, bytes)) or not np.iterable(given):
         raise TypeError(
             f"Parameter {name} is not a dict or a list, got: {given!r} of type {type(given).__name__}; a dict of names"
             " to values is wanted"

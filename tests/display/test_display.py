@@ -287,3 +287,19 @@ def test_the_confusion_matrix_is_scikit_learns(normalize):
         mine, wanted = ([text.get_text() for text in getattr(each.ax_, side)()] for each in drawn)
         assert mine == wanted
     np.testing.assert_array_equal(drawn[0].confusion_matrix, drawn[1].confusion_matrix)
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: display.ConfusionMatrixDisplay([[1]], display_labels=3).plot(), "display_labels is 3"),
+        (lambda: display.ConfusionMatrixDisplay([[1]], display_labels=[1, 2]).plot(), "display_labels has 2 labels"),
+        (lambda: display.ConfusionMatrixDisplay([[1]]).plot(colorbar=np.ones(2)), "colorbar is"),
+        (lambda: display.CalibrationDisplay.from_predictions([0, 1], [0.1, 0.9], ref_line=np.ones(2)), "ref_line is"),
+        (lambda: display.RocCurveDisplay([0, 1], [0, 1]).plot(plot_chance_level=np.ones(2)), "plot_chance_level is"),
+    ],
+)
+def test_other_arguments_of_pictures_are_refused_with_one_sentence(call, told):
+    with pytest.raises((TypeError, ValueError), match=told):
+        call()
+    matplotlib.pyplot.close("all")
