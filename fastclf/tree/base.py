@@ -57,10 +57,13 @@ min_impurity_decrease : float >= 0, default=0.0
 _SHARED_END = """
 ccp_alpha : float >= 0 or 'cv', default=0.0
     The tree is pruned to the smallest subtree that minimises the total risk plus `ccp_alpha` times the number of
-    leaves; 0: not pruned; 'cv': with the alpha whose trees have the least error on folds that they were not grown on
+    leaves. The total risk is the mean over all N rows, so that textbooks' lambda, in the sum over leaves of N_m Q_m +
+    lambda |T|, is N times `ccp_alpha`; criterion='entropy' is in bits, and lambda in nats N ln 2 times `ccp_alpha`.
+    0: not pruned; 'cv': with the alpha whose trees have the least error on folds that they were not grown on
     (of equal alphas the one with the smallest tree). One tree per fold is grown, which gives the error of every alpha.
-cv : int >= 2, default=10
-    Number of folds for 'cv', drawn with the seed `random_state` (None: 0), with the classes spread evenly.
+cv : int >= 2 or 'loo', default=10
+    Number of folds for 'cv', drawn with the seed `random_state` (None: 0), with the classes spread evenly. Fewer rows
+    than that, or 'loo': a fold for each row.
 one_se : bool, default=False
     With 'cv', choose the smallest tree whose error is within one standard error of the least error.
 monotonic_cst : array-like of shape (n_features,) of -1, 0 or 1, default=None
@@ -92,6 +95,9 @@ cv_results_ : dict of ndarray
     rates of wrong labels or mean costs, mean squared or absolute errors, or mean Poisson deviances.
 ccp_alpha_ : float
     The alpha that the tree was pruned with.
+lam_ : float
+    The same as textbooks' lambda: `ccp_alpha_` times the weight N of all rows, for the entropy also times ln 2. The
+    tree minimises the sum over leaves of N_m Q_m, plus lambda times their number; Q_m is in nats for the entropy.
 categories_ : list of ndarray or None
     Only if there are categories: the sorted categories of each feature, None for a feature of numbers.
 features_with_missing_ : ndarray of shape (n_features,), bool
@@ -189,14 +195,22 @@ class PrunedTree(Estimator):
             require_number("ccp_alpha", self.ccp_alpha, 0)
             return
         require_choice("ccp_alpha", self.ccp_alpha, ["cv"])
-        if n < require_integer("cv", self.cv, 2):
+        if isinstance(self.cv, str):
+            require_choice("cv", self.cv, ["loo"])
+        else:
+            require_integer("cv", self.cv, 2)
+        if n < 2:
             raise ValueError(
-                f"cv is {self.cv} and n_samples={n}; at most one fold for each row of weight above 0 is wanted"
+                f"ccp_alpha is 'cv' and n_samples={n}; at least two rows of weight above 0 are wanted for folds"
             )
+
+    def _n_folds(self, n):
+        """The number of folds of n rows: one for each row at most."""
+        return n if self.cv == "loo" else min(self.cv, n)
 
     def _fit_progress(self, n):
         """The progress of a fit to n rows, as a `Progress`."""
-        return Progress(n * (self.cv if self.ccp_alpha == "cv" else 1), "fit", self.verbose, self.callback)
+        return Progress(n * (self._n_folds(n) if self.ccp_alpha == "cv" else 1), "fit", self.verbose, self.callback)
 
     def _fold_risks(self, folds, alphas, data):
         """Pairs (error, standard error of the error), one for each alpha, from the `FoldErrors` of all folds."""
@@ -211,8 +225,9 @@ class PrunedTree(Estimator):
         packed = Packed(lists, data, threads) if by_folds else None
         yield lists, data.total_weight(), None
         if by_folds:
-            fold = fold_of_rows(len(data), self.cv, data.target.codes, self._fold_seed())
-            for number in range(self.cv):
+            n_folds = self._n_folds(len(data))
+            fold = fold_of_rows(len(data), n_folds, data.target.codes, self._fold_seed())
+            for number in range(n_folds):
                 rows = np.flatnonzero(fold != number)
                 lists = packed.of(rows, rows, data.target, threads)
                 yield lists, data.total_weight(rows), np.flatnonzero(fold == number)
@@ -351,7 +366,13 @@ class DecisionTree(PrunedTree):
                 lists = Sorted(data, threads, plain)
             found = {"features_with_missing_": lists.lacking, "max_features_": limits.max_features}
             grown = self._grown(lists, data, limits, threads, progress)
-            return found | self._pruned((self._judged(tree, left_out, data, rule) for tree, left_out in grown), data)
+            found |= self._pruned((self._judged(tree, left_out, data, rule) for tree, left_out in grown), data)
+        return found | {"lam_": found["ccp_alpha_"] * self._lam_unit(found["_nodes"])}
+
+    def _lam_unit(self, nodes):
+        """The lambda of textbooks for ccp_alpha = 1, from the arrays of a tree's nodes."""
+        in_bits = self.criterion in ("entropy", "log_loss") and getattr(self, "ccp_risk", "impurity") == "impurity"
+        return float(nodes["weighted_n_node_samples"][0]) * (math.log(2) if in_bits else 1.0)
 
     def _grown(self, lists, data, limits, threads, progress):
         """Yield pairs (`Grown` tree, left-out rows or None): for all rows and, if ccp_alpha='cv', for each fold."""
@@ -405,6 +426,7 @@ class DecisionTree(PrunedTree):
         models = [copy.copy(whole) for _ in values]
         for model, alpha in zip(models, values):
             model.ccp_alpha, model.ccp_alpha_ = alpha, float(alpha)
+            model.lam_ = float(alpha) * self._lam_unit(whole._nodes)
             if alpha > 0:
                 model._nodes = pruned(whole._nodes, alpha, links)
         return models

@@ -31,6 +31,9 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
     ccp_risk : {'impurity', 'error'}, default='impurity'
         The risk of a leaf in pruning: its impurity, as in scikit-learn, or the mean cost of its prediction, as in CART
         and rpart.
+    cv_loss : {'error', 'deviance'}, default='error'
+        With ccp_alpha='cv', what the folds are judged by: the cost of the predicted labels, or the deviance -2 log p,
+        where p is the share of the true label in the leaf, but at least 2.2e-16.
     {end}
 
     Attributes
@@ -84,6 +87,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
         cost_matrix=None,
         ccp_alpha=0.0,
         ccp_risk="impurity",
+        cv_loss="error",
         cv=10,
         one_se=False,
         monotonic_cst=None,
@@ -114,6 +118,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
         name = type(self).__name__
         criterion = require_choice("criterion", self.criterion, [*LABEL_CRITERIA, "log_loss"])
         require_choice("ccp_risk", self.ccp_risk, ["impurity", "error"])
+        by_deviance = require_choice("cv_loss", self.cv_loss, ["error", "deviance"]) == "deviance"
         matrix, categories = self._features(X)
         y = as_targets(y, len(matrix), name, labels=True, warns=False)
         weight = as_sample_weight(sample_weight, len(matrix))
@@ -136,7 +141,8 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
         if categories is not None:
             fitted["categories_"] = categories
         data = training(matrix, target, weight, categories)
-        rule = _LabelRule(criterion.replace("log_loss", "entropy"), _Decision(first, cost), self.ccp_risk, data.target)
+        criterion = criterion.replace("log_loss", "entropy")
+        rule = _LabelRule(criterion, _Decision(first, cost), self.ccp_risk, by_deviance, data.target)
         grown = self._grow(data, rule, orders)
         return self._become(**grown, **fitted, **self._fitted_columns(X, matrix))
 
@@ -245,12 +251,16 @@ class _Decision:
 
 
 class _LabelRule(Rule):
-    """The `Rule` of a tree for labels: a `_Decision` chooses the class from the shares of the classes."""
+    """The `Rule` of a tree for labels: a `_Decision` chooses the class from the shares of the classes.
 
-    __slots__ = ("criterion", "decision", "risk_is_error", "true")
+    by_deviance: whether the predictions are the shares themselves, with the deviance as their cost.
+    """
 
-    def __init__(self, criterion, decision, ccp_risk, target):
+    __slots__ = ("by_deviance", "criterion", "decision", "risk_is_error", "true")
+
+    def __init__(self, criterion, decision, ccp_risk, by_deviance, target):
         self.criterion, self.decision, self.risk_is_error = criterion, decision, ccp_risk == "error"
+        self.by_deviance = by_deviance
         self.true = target.codes[:, None] if target.y is None else target.y - decision.first[:-1]
 
     def values(self, nodes, numbers):
@@ -260,9 +270,15 @@ class _LabelRule(Rule):
         return self.decision.risk(nodes) if self.risk_is_error else None
 
     def predictions(self, nodes):
+        if self.by_deviance:
+            return nodes["value"]
         return np.column_stack(self.decision.codes(nodes["value"]))
 
     def costs(self, rows, predicted):
+        if self.by_deviance:
+            place = (self.true[rows] + self.decision.first[:-1]).astype(np.intp)
+            shares = np.take_along_axis(predicted, place, axis=1)
+            return -2 * np.log(np.maximum(shares, np.finfo(np.float64).eps)).mean(axis=1)
         if self.decision.cost is not None:
             return self.decision.cost[self.true[rows, 0], predicted[:, 0]]
         return (self.true[rows] != predicted).mean(axis=1)

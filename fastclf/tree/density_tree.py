@@ -30,8 +30,9 @@ class DensityTree(PrunedTree):
         The tree is pruned to the smallest subtree that minimises the risk plus `ccp_alpha` times the number of leaves,
         with volumes as shares of the box; 'cv': with the alpha whose trees have the least integrated squared error on
         folds that they were not grown on (of equal alphas the one with the smallest tree).
-    cv : int >= 2, default=10
-        Number of folds for 'cv', drawn with the seed `random_state`.
+    cv : int >= 2 or 'loo', default=10
+        Number of folds for 'cv', drawn with the seed `random_state`. Fewer rows than that, or 'loo': a fold for each
+        row.
     one_se : bool, default=False
         With 'cv', choose the smallest tree whose error is within one standard error of the least error.
     bounds : array-like of shape (2, n_features), default=None

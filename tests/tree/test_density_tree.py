@@ -114,7 +114,7 @@ def test_wrong_data_and_parameters_are_refused(rng):
         ({}, np.column_stack([X[:, 0], np.ones(30)]), "feature 1 lies between 1.0 and 1.0"),
         ({"bounds": [[0, 0], [0.1, 1]]}, X, "beyond bounds"),
         ({"bounds": [0, 1]}, X, "bounds has shape"),
-        ({"cv": 31}, X, "cv is 31 and n_samples=30; at most one fold"),
+        ({"cv": 1}, X, "cv is 1; at least 2"),
         ({"ccp_alpha": "best"}, X, "ccp_alpha is 'best'"),
         ({"callback": lambda *step: True}, X, "stopped by callback"),
     ]:

@@ -330,7 +330,7 @@ def test_altered_nodes_are_refused(rng):
 REFUSED = {
     "alpha": ({"ccp_alpha": -0.1}, "ccp_alpha is -0.1; a number of at least 0"),
     "criterion": ({"criterion": "best"}, "criterion is 'best'; one of"),
-    "cv": ({"ccp_alpha": "cv", "cv": 3}, "cv is 3 and n_samples=2; at most one fold for each row of weight above 0"),
+    "cv": ({"ccp_alpha": "cv", "cv": "all"}, "cv is 'all'; one of 'loo' is wanted"),
     "folds": ({"ccp_alpha": "cv", "cv": 1}, "cv is 1; at least 2"),
     "alpha name": ({"ccp_alpha": "best"}, "ccp_alpha is 'best'; one of 'cv'"),
     "splitter": ({"splitter": "worst"}, "splitter is 'worst'; one of"),

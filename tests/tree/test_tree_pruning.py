@@ -142,3 +142,59 @@ def test_threads_change_no_fold(rng):
     one, two = (DecisionTreeClassifier(ccp_alpha="cv", cv=5, n_jobs=n).fit(X, y).cv_results_ for n in (1, 3))
     for name, column in one.items():
         np.testing.assert_array_equal(column, two[name])
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "misclassification"])
+def test_lam_is_lambda_of_the_texts(rng, criterion):
+    X = rng.standard_normal((80, 3)).round(1)
+    y = (X[:, 0] > 0).astype(int) ^ (rng.random(80) < 0.25)
+
+    def cost(model, lam):
+        leaf, total = model.apply(X), 0.0
+        for m in np.unique(leaf):  # N_m Q_m of a leaf, as in the texts
+            share = np.bincount(y[leaf == m]) / (leaf == m).sum()
+            share = share[share > 0]
+            Q = {"gini": 1 - share @ share, "entropy": -share @ np.log(share), "misclassification": 1 - share.max()}
+            total += (leaf == m).sum() * Q[criterion]
+        return total + lam * model.get_n_leaves()
+
+    alphas = DecisionTreeClassifier(criterion=criterion).cost_complexity_pruning_path(X, y).ccp_alphas
+    models = [DecisionTreeClassifier(criterion=criterion, ccp_alpha=alpha).fit(X, y) for alpha in alphas]
+    assert models[0].lam_ == 0
+    for model in models:
+        costs = [cost(other, model.lam_) for other in models]
+        assert cost(model, model.lam_) == pytest.approx(min(costs))
+        assert model.lam_ == pytest.approx(80 * model.ccp_alpha * (np.log(2) if criterion == "entropy" else 1))
+
+
+def test_folds_by_deviance_and_one_by_one_are_those_of_separate_fits(rng):
+    X = rng.standard_normal((40, 2)).round(1)
+    y = (X[:, 0] > 0).astype(int) + (rng.random(40) < 0.25)
+    for cv in (4, "loo"):
+        model = DecisionTreeClassifier(ccp_alpha="cv", cv=cv, cv_loss="deviance", min_samples_leaf=3).fit(X, y)
+        alphas = model.cv_results_["ccp_alphas"]
+        between = np.append(np.sqrt(alphas[:-1] * alphas[1:]), 1e100)
+        fold = fold_of_rows(40, 40 if cv == "loo" else cv, y, 0)
+        deviances = np.empty((len(alphas), 40))
+        for k, alpha in enumerate(between):
+            for number in np.unique(fold):
+                left_out = fold == number
+                part = DecisionTreeClassifier(ccp_alpha=alpha, min_samples_leaf=3).fit(X[~left_out], y[~left_out])
+                shares = part.predict_proba(X[left_out])
+                true = [shares[i, np.flatnonzero(part.classes_ == label)] for i, label in enumerate(y[left_out])]
+                deviances[k, left_out] = [-2 * np.log(max(share.sum(), 2.0**-52)) for share in true]
+        np.testing.assert_allclose(model.cv_results_["errors"], deviances.mean(axis=1), rtol=1e-9, atol=1e-12)
+
+
+def test_fewer_rows_than_folds_are_left_out_one_by_one():
+    X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    few = DecisionTreeClassifier(ccp_alpha="cv").fit(X, y)
+    one = DecisionTreeClassifier(ccp_alpha="cv", cv="loo").fit(X, y)
+    assert few.ccp_alpha_ == one.ccp_alpha_
+    assert few.predict(X).tolist() == one.predict(X).tolist()
+    np.testing.assert_array_equal(few.cv_results_["errors"], one.cv_results_["errors"])
+    assert DecisionTreeRegressor(ccp_alpha="cv").fit(X, y).cv_results_["errors"].shape
+    with pytest.raises(ValueError, match="n_samples=1; at least two rows"):
+        DecisionTreeRegressor(ccp_alpha="cv").fit(X[:1], y[:1])
+    with pytest.raises(ValueError, match="cv_loss is 'hinge'; one of 'error', 'deviance' is wanted"):
+        DecisionTreeClassifier(cv_loss="hinge").fit(X, y)
