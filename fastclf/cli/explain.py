@@ -158,6 +158,9 @@ def _linear(model, names, top, categories):
         lines += _more(np.count_nonzero(weights), top, "weights")
         lines.append(f"  {bias:+12.5g}  (the constant)")
         content[label] = {"constant": bias, "weights": dict(zip(names, weights))}
+        if hasattr(model, "C_") and len(model.margin_) == len(coef):  # a support vector machine
+            lines.append(f"  {model.margin_[i]:12.5g}  (the margin, 1 over the length of the weights)")
+            content[label]["margin"] = model.margin_[i]
     return {"scores": content}, lines
 
 
@@ -241,11 +244,11 @@ def _gaussian(model, names, top, categories):
 def _support_vectors(model, names, top, categories):
     counts = ", ".join(f"{n} of {label}" for n, label in zip(model.n_support_, model.classes_))
     n = len(model.support_)
-    softness = f"C = {model.C:g}" if hasattr(model, "C") else f"nu = {model.nu:g}"
+    softness = f"C = {np.max(model.C_):g}" if hasattr(model, "C") else f"nu = {model.nu:g}"
     lines = [f"{n} training rows, the support vectors, decide: {counts}; kernel {model.kernel!r}, {softness}"]
     coef = model.dual_coef_.toarray() if hasattr(model.dual_coef_, "toarray") else model.dual_coef_
     weight = np.abs(coef).max(axis=0)
-    bound = int(np.sum(weight >= getattr(model, "C", np.max(getattr(model, "C_", 0))) * (1 - 1e-9)))
+    bound = int(np.sum(weight >= np.max(model.C_) * (1 - 1e-9)))
     lines.append(f"{bound} of them are at the bound C: inside the margin or on its wrong side; the others are on it")
     order = np.argsort(-weight, kind="stable")[:top]
     lines.append("those with the largest weights (training rows are numbered from 0):")
@@ -257,6 +260,9 @@ def _support_vectors(model, names, top, categories):
         lines.append(f"  row {model.support_[i]}, weight {weight[i]:.4g}: {values}")
     content = {"support": model.support_, "n_support": model.n_support_, "at_bound": bound}
     content |= {"dual_coef": coef, "intercept": model.intercept_}
+    if model.kernel == "linear" and len(model.classes_) == 2 and not hasattr(model.coef_, "toarray"):
+        plane, plane_lines = _linear(model, names, top, categories)
+        content, lines = content | plane, [*plane_lines, *lines]
     return content, [*lines, *_more(n, top, "support vectors")]
 
 
