@@ -346,7 +346,7 @@ class TableClassifier(Classifier, shortcuts=True):
             if known is not None and not ((codes >= 0) & (codes < len(known)) | np.isnan(codes)).all():
                 raise ValueError(f"column {j} of X has a value that is no index of its {len(known)} categories")
         model = clone(self._model())
-        native = _native(model)
+        native = is_native(model)
         mean, spread = np.zeros(d), np.ones(d)
         shifted = False
         if native:
@@ -401,11 +401,11 @@ class TableClassifier(Classifier, shortcuts=True):
         model = self._model()
         if not isinstance(X, np.ndarray | Csr):
             return False
-        return not any(self.categories or []) and (_native(model) or not self._shifts(model, X, 0))
+        return not any(self.categories or []) and (is_native(model) or not self._shifts(model, X, 0))
 
     def _features(self, X):
         """The model's features, made from a matrix of numbers and category indices."""
-        if _native(self.model_) or isinstance(X, Csr):
+        if is_native(self.model_) or isinstance(X, Csr):
             return X
         numbers = [j for j, known in enumerate(self.categories_) if known is None]
         given = X if len(numbers) == X.shape[1] else X[:, numbers]
@@ -459,7 +459,7 @@ class TableClassifier(Classifier, shortcuts=True):
         """The names of the model's features: "column = category" for a column of zeros and ones."""
         self._require_fitted()
         names = list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)]))
-        if _native(self.model_):
+        if is_native(self.model_):
             return names
         pairs = list(zip(names, self.categories_))
         return [name for name, known in pairs if known is None] + [
@@ -469,7 +469,7 @@ class TableClassifier(Classifier, shortcuts=True):
     def _reading_of_tree(self):
         """What the functions that show trees need: the model, and the names and texts of its features' categories."""
         self._require_fitted()
-        return self.model_, self.get_feature_names_out(), self.categories_ if _native(self.model_) else None
+        return self.model_, self.get_feature_names_out(), self.categories_ if is_native(self.model_) else None
 
     def _check_rest(self, sizes, entries):
         if entries and not all(type(text) is str for known in self.categories_ for text in known or ()):
@@ -486,7 +486,7 @@ def _is_missing(column):
     return column != column
 
 
-def _native(model):
+def is_native(model):
     """Whether a model takes categories and missing values without conversion."""
     params = model.get_params(deep=False)
     return "distributions" in params or "categorical_features" in params

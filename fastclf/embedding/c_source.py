@@ -10,12 +10,12 @@ from ..kernels.values import KINDS
 from ..neighbors.classifier import KNeighborsClassifier
 from ..neighbors.voting import Voters
 from ..tree.nodes import split_steps
-from .forms import Bayes, Linear, Machine, Rows, TreeNodes, form_of
+from .c_literals import comment, doubles, integers, labels, number, table
+from .c_table import LARGEST, mixed_source, products_source, table_source
+from .forms import Bayes, Linear, Machine, Mixed, Products, Rows, TableRows, TreeNodes, form_of
 
 # The largest number of values in the rows of neighbours that a C file may hold; more would overload a compiler.
 _MOST_NUMBERS = 1 << 20
-
-_NUMBERS_A_LINE = 4
 
 
 def export_c(model, path, *, name="model"):
@@ -29,13 +29,21 @@ def export_c(model, path, *, name="model"):
     index in `categories_`, which the file lists as NAME_categories_J for column J. The file compiles without a warning
     with `-std=c99 -Wall -Wextra -Wconversion -pedantic`; link with `-lm`.
 
+    Of a TableClassifier, which `fastclf train` saves, the file has everything from the row to the label: NAME_columns
+    names the columns of x, NaN is a missing value, and a category is given by its index in NAME_categories_J.
+    `double NAME_category(size_t column, const char *text)` finds the index of a text (NaN if it is missing, NULL, or no
+    category), and `int NAME_predict_texts(const double *numbers, const char *const *texts, double *out)` takes for each
+    column a number or a text, whichever the column holds. Dates are days since 1970-01-01.
+
     Parameters
     ----------
     model : estimator
         Fitted: a linear classifier with `coef_`, GaussianNB, MultinomialNB, ComplementNB, BernoulliNB, PoissonNB,
-        CategoricalNB, a decision tree (for labels, with one output), SVC with a named kernel; or KNeighborsClassifier
-        or KNeighborsRegressor with one output and without `sample_weight`, weights 'uniform' or 'distance', metric
-        'euclidean', 'sqeuclidean', 'manhattan' or 'chebyshev', and at most 1048576 values.
+        CategoricalNB, NaiveBayes (without 'kernel' and 'multinomial'), a decision tree (for labels, with one output),
+        SVC with a named kernel; or KNeighborsClassifier or KNeighborsRegressor with one output and without
+        `sample_weight`, weights 'uniform' or 'distance', metric 'euclidean', 'sqeuclidean', 'manhattan' or 'chebyshev',
+        and at most 1048576 values; or a GeneralisedLinearClassifier with PolynomialFeatures, or a TableClassifier, of
+        one of these, with at most 65536 features.
     path : str or path-like
         The file to write.
     name : str, default='model'
@@ -50,7 +58,8 @@ def export_c(model, path, *, name="model"):
     -----
     The answers are those of `predict`: equal bits for trees and neighbours; scores of the others are summed in another
     order and differ by rounding errors, for an SVC with `kernel_dtype` float32 by those of float32. Neighbours take O(n
-    d) per call, and 16 bytes of stack for each of `n_neighbors`.
+    d) per call, and 16 bytes of stack for each of `n_neighbors`; a model of
+    features takes 8 for each feature.
 
     Examples
     --------
@@ -64,17 +73,32 @@ def export_c(model, path, *, name="model"):
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name, re.ASCII):
         raise ValueError(f"name is {name!r}; a C identifier is wanted")
     form = form_of(model)
-    writer = {Rows: _neighbors, TreeNodes: _tree, Linear: _linear, Bayes: _bayes, Machine: _machine}[type(form)]
+    n_outputs, body = _body(model, form)
+    if isinstance(form, TreeNodes):
+        body = [*_categories(model), *body]
     classes = getattr(model, "classes_", None)
-    n_outputs, body = writer(model, form)
-    labels = [] if classes is None else [_labels(classes, "classes", "PREFIX_CLASSES")]
+    listed_labels = [] if classes is None else [labels(classes, "classes", "PREFIX_CLASSES")]
     constants = [("FEATURES", model.n_features_in_), ("OUTPUTS", n_outputs)]
     if classes is not None:
         constants.append(("CLASSES", len(classes)))
     listed = ", ".join(f"PREFIX_{key} = {value}" for key, value in constants)
-    text = "\n".join([_HEAD, f"enum {{ {listed} }};\n", _PROTOTYPE, *labels, *body])
-    text = text.replace("MODEL_TEXT", _comment(f"{model!r}, by fastclf {__version__}"))
+    text = "\n".join([_HEAD, f"enum {{ {listed} }};\n", _PROTOTYPE, *listed_labels, *body])
+    text = text.replace("MODEL_TEXT", comment(f"{model!r}, by fastclf {__version__}"))
     Path(path).write_text(re.sub(r"\bPREFIX_", f"{name}_", text), encoding="ascii")
+
+
+def _body(model, form):
+    """(the number of outputs, C definitions that end with PREFIX_predict) of a model and its form."""
+    if isinstance(form, TableRows):
+        n_outputs, inner = _body(form.model, form.form)
+        return n_outputs, table_source(form, "\n".join(inner))
+    if isinstance(form, Products):
+        n_outputs, inner = _body(form.model, form.form)
+        return n_outputs, products_source(form, "\n".join(inner))
+    if isinstance(form, Mixed):
+        return len(form.begin), [*mixed_source(form), LARGEST]
+    writer = {Rows: _neighbors, TreeNodes: _tree, Linear: _linear, Bayes: _bayes, Machine: _machine}[type(form)]
+    return writer(model, form)
 
 
 _HEAD = """/* MODEL_TEXT
@@ -96,69 +120,12 @@ int PREFIX_predict(const double *x, double *out)
     for (size_t j = 0; j < PREFIX_FEATURES; j++)
         if ({_NOT_FINITE}) return -1;"""
 
-_LARGEST = """    int best = 0;
-    for (int k = 1; k < PREFIX_OUTPUTS; k++)
-        if (out[k] > out[best]) best = k;
-    return best;
-}
-"""
-
-
-def _comment(text):
-    """The text as part of a C comment: in ASCII, and without "*/"."""
-    return text.encode("ascii", "backslashreplace").decode().replace("*/", "* /").replace("\n", " ")
-
-
-def _number(value, suffix=""):
-    """A C literal with exactly the value of a float."""
-    if np.isnan(value):
-        return "(double)NAN"
-    if np.isinf(value):
-        return "(double)INFINITY" if value > 0 else "-(double)INFINITY"
-    return float(value).hex() + suffix if value else "0"
-
-
-def _table(kind, name, values, write=str):
-    """The C definition of a constant one-dimensional array."""
-    texts = [write(value) for value in values]
-    step = _NUMBERS_A_LINE if write is _number else 5 * _NUMBERS_A_LINE
-    lines = [", ".join(texts[i : i + step]) for i in range(0, len(texts), step)]
-    return f"static const {kind} {name}[{len(texts)}] = {{\n    " + ",\n    ".join(lines) + "\n};"
-
-
-def _doubles(name, array):
-    return _table("double", name, np.ravel(array).tolist(), _number)
-
-
-def _integers(name, array):
-    return _table("int", name, np.ravel(array).tolist())
-
-
-def _labels(classes, name, size):
-    """The C definition of the array of labels, in a type that fits them."""
-    if classes.dtype.kind in "iub" and (classes.dtype.kind != "u" or int(classes.max()) < 1 << 63):
-        # C has no literal for the smallest int64, which is written as a difference
-        texts = [f"{int(label)}" if int(label) > -(1 << 63) else f"{int(label) + 1} - 1" for label in classes]
-        declared = "long long"
-    elif classes.dtype.kind == "f":
-        texts, declared = [_number(label) for label in classes.tolist()], "double"
-    else:
-        texts, declared = [_string(str(label)) for label in classes.tolist()], "char *const"
-    declared = f"const {declared} PREFIX_{name}[{size}]"
-    return f"extern {declared};\n{declared} = {{{', '.join(texts)}}};\n"
-
-
-def _string(label):
-    """A C string literal in UTF-8. Octal escapes have three digits, so that they cannot merge with what follows."""
-    letters = [chr(b) if 32 <= b < 127 and chr(b) not in '"\\?' else f"\\{b:03o}" for b in label.encode()]
-    return '"' + "".join(letters) + '"'
-
 
 def _linear(model, form):
-    choose = "    return out[0] > 0;\n}\n" if len(form.coef) == 1 else _LARGEST
+    choose = "    return out[0] > 0;\n}\n" if len(form.coef) == 1 else LARGEST
     return len(form.coef), [
-        _doubles("coef", form.coef),
-        _doubles("intercept", form.intercept),
+        doubles("coef", form.coef),
+        doubles("intercept", form.intercept),
         _BEGIN,
         """    for (size_t k = 0; k < PREFIX_OUTPUTS; k++) {
         double sum = 0;
@@ -171,35 +138,35 @@ def _linear(model, form):
 
 
 def _bayes(model, form):
-    tables, terms, after = [_doubles("begin", form.begin)], [], []
+    tables, terms, after = [doubles("begin", form.begin)], [], []
     value = "x[j]"
     if form.tables is not None:
-        first = np.concatenate([[0], np.cumsum([table.shape[1] for table in form.tables])])
-        tables += [_integers("first", first), _doubles("table", np.concatenate(form.tables, axis=1).T)]
+        first = np.concatenate([[0], np.cumsum([entries.shape[1] for entries in form.tables])])
+        tables += [integers("first", first), doubles("table", np.concatenate(form.tables, axis=1).T)]
         terms = [
             "const int size = first[j + 1] - first[j] - 1;",
             "const int place = first[j] + (x[j] < size ? (int)x[j] : size);",
             "sum += table[(size_t)place * PREFIX_OUTPUTS + k];",
         ]
     elif form.mean is not None:
-        tables += [_doubles("constant", form.constant), _doubles("mean", form.mean), _doubles("weight", form.weight)]
+        tables += [doubles("constant", form.constant), doubles("mean", form.mean), doubles("weight", form.weight)]
         terms = [
             "const double off = x[j] - mean[k * PREFIX_FEATURES + j];",
             "sum += weight[k * PREFIX_FEATURES + j] * off * off;",
         ]
         after = ["sum += constant[k];"]
     else:
-        tables += [_doubles("weight", form.weight)]
+        tables += [doubles("weight", form.weight)]
         if form.threshold is not None:
-            value = f"(x[j] > {_number(form.threshold)} ? 1.0 : 0.0)"
+            value = f"(x[j] > {number(form.threshold)} ? 1.0 : 0.0)"
         terms = [f"const double value = {value};", "sum += weight[k * PREFIX_FEATURES + j] * value;"]
         for marked, name, sign in ((form.impossible, "impossible", 1), (form.wanted, "wanted", -1)):
             if marked is not None:
-                tables.append(_table("unsigned char", name, np.ravel(marked).astype(int).tolist()))
+                tables.append(table("unsigned char", name, np.ravel(marked).astype(int).tolist()))
                 most = f"hits_{name}"
                 terms.append(f"if ({name}[k * PREFIX_FEATURES + j]) {most} += value;")
                 if sign < 0:
-                    tables.append(_integers("n_wanted", marked.sum(axis=1)))
+                    tables.append(integers("n_wanted", marked.sum(axis=1)))
                 test = f"{most} > 0" if sign > 0 else f"{most} < n_wanted[k]"
                 after.append(f"if ({test}) sum = -(double)INFINITY;")
     counters = [f"double hits_{name} = 0;" for name in ("impossible", "wanted") if getattr(form, name) is not None]
@@ -211,7 +178,7 @@ def _bayes(model, form):
     lines += [f"    {line}" for line in after] + ["    out[k] = begin[k] + sum;", "}"]
     if form.nonnegative:
         lines.insert(0, "for (size_t j = 0; j < PREFIX_FEATURES; j++)\n        if (x[j] < 0) return -1;")
-    return len(form.begin), [*tables, _BEGIN, "\n".join(f"    {line}" for line in lines), _LARGEST]
+    return len(form.begin), [*tables, _BEGIN, "\n".join(f"    {line}" for line in lines), LARGEST]
 
 
 def _tree(model, form):
@@ -220,11 +187,11 @@ def _tree(model, form):
     number = np.cumsum(leaf) - 1
     tables = [
         "/* A node's left child is the next one. A leaf's feature is -1, and its right child its number as a leaf. */",
-        _doubles("threshold", np.where(leaf | steps.by_subset, 0, steps.threshold)),
-        _integers("feature", np.where(leaf, -1, steps.feature)),
-        _integers("right", np.where(leaf, number, steps.right)),
-        _table("unsigned char", "missing_left", steps.missing_left.astype(int).tolist()),
-        _doubles("value", form.value[leaf]),
+        doubles("threshold", np.where(leaf | steps.by_subset, 0, steps.threshold)),
+        integers("feature", np.where(leaf, -1, steps.feature)),
+        integers("right", np.where(leaf, number, steps.right)),
+        table("unsigned char", "missing_left", steps.missing_left.astype(int).tolist()),
+        doubles("value", form.value[leaf]),
     ]
     side = "        const int left = v <= threshold[node] || (v != v && missing_left[node]);"
     if steps.by_subset.any():
@@ -234,16 +201,15 @@ def _tree(model, form):
         first[steps.by_subset] = np.cumsum([0, *size[steps.by_subset][:-1]])
         tables += [
             "/* Of a node that splits categories: how many, and from where on `member` says who goes left. */",
-            _integers("size", size),
-            _integers("first", first),
-            _table("unsigned char", "member", np.concatenate(members).astype(int).tolist()),
+            integers("size", size),
+            integers("first", first),
+            table("unsigned char", "member", np.concatenate(members).astype(int).tolist()),
         ]
         side = """        int left = v <= threshold[node] || (v != v && missing_left[node]);
         if (size[node] > 0) left = v >= 0 && v < size[node] ? member[first[node] + (int)v] : missing_left[node];"""
     if form.best is not None:
-        tables.append(_integers("best", form.best[leaf]))
+        tables.append(integers("best", form.best[leaf]))
     return form.value.shape[1], [
-        *_categories(model),
         *tables,
         _BEGIN.replace(_NOT_FINITE, _INFINITE),
         f"""    size_t node = 0;
@@ -261,7 +227,7 @@ def _tree(model, form):
 def _categories(model):
     """C definitions of an array for each categorical feature: its categories in the order of their codes."""
     known = enumerate(getattr(model, "categories_", None) or [])
-    return [_labels(listed, f"categories_{j}", len(listed)) for j, listed in known if listed is not None]
+    return [labels(listed, f"categories_{j}", len(listed)) for j, listed in known if listed is not None]
 
 
 _VALUES = {
@@ -283,8 +249,8 @@ def _machine(model, form):
         double power = 1;
         for (int i = 0; i < {form.degree}; i++) power *= GAMMA * s + COEF0;"""
     value = _VALUES[kernel]
-    for name, number in (("GAMMA", form.gamma), ("COEF0", form.coef0)):
-        value, power = (text.replace(name, f"({_number(number)})") for text in (value, power))
+    for name, constant in (("GAMMA", form.gamma), ("COEF0", form.coef0)):
+        value, power = (text.replace(name, f"({number(constant)})") for text in (value, power))
     scores = f"""    for (size_t p = 0; p < PREFIX_OUTPUTS; p++) out[p] = intercept[p];
     for (size_t row = 0; row < {n}; row++) {{
         const size_t c = owner[row];
@@ -314,10 +280,10 @@ def _machine(model, form):
 }}
 """
     return len(form.intercept), [
-        _doubles("support", form.support),
-        _table("unsigned", "owner", np.repeat(np.arange(K), np.diff(form.starts)).tolist()),
-        _doubles("coef", form.coef),
-        _doubles("intercept", form.intercept),
+        doubles("support", form.support),
+        table("unsigned", "owner", np.repeat(np.arange(K), np.diff(form.starts)).tolist()),
+        doubles("coef", form.coef),
+        doubles("intercept", form.intercept),
         _BEGIN,
         scores,
         choose,
@@ -351,13 +317,13 @@ def _neighbors(model, form):
         raise ValueError(f"n_neighbors is {model.n_neighbors}; at most the {len(X)} fitted rows are wanted")
     kind, suffix = ("float", "f") if X.dtype == np.float32 else ("double", "")
     values = np.ravel(X).tolist()
-    lines = [", ".join(_number(v, suffix) for v in values[i : i + 4]) for i in range(0, len(values), 4)]
+    lines = [", ".join(number(v, suffix) for v in values[i : i + 4]) for i in range(0, len(values), 4)]
     rows = f"static const {kind} rows[{len(values)}] = {{\n    " + ",\n    ".join(lines) + "\n};"
     search = _search(metric.name, len(X), model.n_neighbors)
     if classifies:
         far = ["    double far[PREFIX_CLASSES] = {0};"] if model.ties == "distance" else []
-        return len(model.classes_), [rows, _integers("code", target), _BEGIN, *far, search, _election(model)]
-    return 1, [rows, _doubles("target", target), _BEGIN, search, _mean(model)]
+        return len(model.classes_), [rows, integers("code", target), _BEGIN, *far, search, _election(model)]
+    return 1, [rows, doubles("target", target), _BEGIN, search, _mean(model)]
 
 
 def _search(metric, n_rows, k):
@@ -424,15 +390,20 @@ def _election(model):
 def export_onnx(model, path):
     """Write a fitted model as an ONNX graph, all in float64; needs the package onnx (extra 'onnx').
 
-    The inputs are `X` (n, n_features); the outputs are `label` (n,), int64, float64 or strings (for a regressor
+    The input is `X` (n, n_features); the outputs are `label` (n,), int64, float64 or strings (for a regressor
     `value`, float64), and `scores` (n, n_outputs), the same as in `export_c`.
+
+    A TableClassifier, which `fastclf train` saves, has an input (n,) for each column, with the column's name: float64
+    for numbers, strings for categories, as `categories_` writes them ("7", not "07" or "7.0"); NaN and "" are missing.
+    A column `label` or `scores` has the input "column label" or "column scores".
 
     Parameters
     ----------
     model : estimator
         Fitted: a linear classifier with `coef_`, GaussianNB, MultinomialNB, ComplementNB, BernoulliNB, PoissonNB,
-        CategoricalNB, a decision tree, or SVC with a named kernel, whose labels are numbers, bools (exported as 0 and
-        1) or strings.
+        CategoricalNB, NaiveBayes (without 'kernel' and 'multinomial'), a decision tree, SVC with a named kernel, or a
+        GeneralisedLinearClassifier with PolynomialFeatures, or a TableClassifier, of one of these; the labels are
+        numbers, bools (exported as 0 and 1) or strings.
     path : str or path-like
         File to write.
 
@@ -441,7 +412,7 @@ def export_onnx(model, path):
     ImportError
         onnx is not installed.
     TypeError, ValueError
-        ONNX has no operators for the model, such as a tree that splits categories.
+        ONNX has no operators for the model, such as nearest neighbours.
 
     Notes
     -----
@@ -455,7 +426,10 @@ def export_onnx(model, path):
     >>> fastclf.export_onnx(model, "model.onnx")  # doctest: +SKIP
     """
     form = form_of(model)
-    if isinstance(form, Rows):
+    inner = form
+    while isinstance(inner, (TableRows, Products)):
+        inner = inner.form
+    if isinstance(inner, Rows):
         raise TypeError(f"model is {model!r}, for which ONNX has no operator; export_c has it")
     from .onnx_graph import graph_of
 

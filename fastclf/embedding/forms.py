@@ -7,16 +7,24 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._categories import codes_of
+from ..kernel_approximation.generalised import GeneralisedLinearClassifier
 from ..kernels.values import KINDS
 from ..linear_model.scores import LinearClassifier, as_dense
 from ..naive_bayes.base import NaiveBayesBase
+from ..naive_bayes.counted_cells import Histogram
+from ..naive_bayes.distributions import Gaussian, Rate
+from ..naive_bayes.mixed import NaiveBayes
+from ..naive_bayes.rows import DISTRIBUTIONS
 from ..naive_bayes.single import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, PoissonNB
 from ..neighbors.base import Neighbors
 from ..neighbors.cells import Cells
 from ..neighbors.centroid import NearestCentroid
 from ..neighbors.code_filter import Filter
 from ..neighbors.kdtree import Tree
+from ..preprocessing.polynomial import PolynomialFeatures
 from ..svm.kernel_machine import KernelMachine
+from ..table import TableClassifier, is_native
 from ..tree.base import DecisionTree
 
 
@@ -74,6 +82,52 @@ class TreeNodes(NamedTuple):
     best: np.ndarray | None  # (n_nodes,), int32: the predicted class of each node; None for regression
 
 
+class MixedColumn(NamedTuple):
+    """The log density of one column of a Mixed form, by its kind. A term has an entry for each class.
+
+    normal:  terms 0 to 2 are the mean m, the factor f and the constant c of f (x - m)^2 + c
+    cells:   the term of the cell that x equals; the last term is for all other values
+    binary:  the same, but other values are refused
+    bins:    the term whose number is the number of cells (cuts) that are at most x
+    rate:    terms 0 and 1 are the constant and the coefficient of x, which is at least 0; minus log x! for counts
+    """
+
+    kind: str
+    terms: np.ndarray  # (n_classes, n_terms), float64
+    cells: np.ndarray = np.empty(0)  # (n_cells,), float64: values or cuts, ascending
+    counts: bool = False  # whether x must be a whole number
+
+
+class Mixed(NamedTuple):
+    """log P(x, class) is `begin`, plus the term of each column whose value is not missing."""
+
+    begin: np.ndarray  # (n_classes,), float64: the constant term of each class
+    columns: list  # a MixedColumn for each column
+    missing: bool  # whether missing values are left out; otherwise they are refused
+
+
+class Products(NamedTuple):
+    """A model of products of the columns, which PolynomialFeatures makes."""
+
+    factors: list  # for each product the list of its columns; a column is listed as often as its power
+    model: object
+    form: object  # the form of the model
+
+
+class TableRows(NamedTuple):
+    """A TableClassifier: how rows of numbers and categories become the features of its model, and the model's form."""
+
+    names: list  # the name of each column
+    categories: list  # for each column the list of its categories, or None for a column of numbers
+    native: bool  # whether the model takes categories and missing values; the fields below down to `codes` then differ
+    mean: np.ndarray  # (n_columns,), float64: replaces a missing number, unless native
+    spread: np.ndarray  # (n_columns,), float64: the divisor of a number after its mean is subtracted, if shifted
+    shifted: bool
+    codes: list  # if native: for each column None, or the model's own code of each category, -1 if it has none
+    model: object
+    form: object
+
+
 class Rows(NamedTuple):
     """Rows and an index to search them."""
 
@@ -91,6 +145,17 @@ class Rows(NamedTuple):
 
 def form_of(model):
     """The form of a fitted estimator; TypeError if it has none."""
+    if isinstance(model, TableClassifier):
+        model._require_fitted()
+        return _table(model)
+    if isinstance(model, GeneralisedLinearClassifier) and isinstance(
+        getattr(model, "feature_map_", None), PolynomialFeatures
+    ):
+        factors = [np.repeat(np.arange(len(powers)), powers).tolist() for powers in model.feature_map_.powers_]
+        return Products(factors, model.model_, form_of(model.model_))
+    if type(model) is NaiveBayes:
+        model._require_fitted()
+        return _mixed(model)
     if isinstance(model, (LinearClassifier, NaiveBayesBase, DecisionTree, Neighbors, KernelMachine)):
         model._require_fitted()
         if isinstance(model, KernelMachine) and model.kernel in KINDS and not model.break_ties:
@@ -113,8 +178,10 @@ def form_of(model):
 
 _WANTED = (
     "a linear classifier with coef_ (no voted perceptron, no centroids of another metric than 'euclidean'), GaussianNB,"
-    " MultinomialNB, ComplementNB, BernoulliNB, PoissonNB, CategoricalNB, a decision tree (if a classifier, with one"
-    " output), SVC or NuSVC with a named kernel and without break_ties, or an estimator by nearest neighbours"
+    " MultinomialNB, ComplementNB, BernoulliNB, PoissonNB, CategoricalNB, NaiveBayes (without 'kernel' and"
+    " 'multinomial'), a decision tree (if a classifier, with one output), SVC or NuSVC with a named kernel and without"
+    " break_ties, an estimator by nearest neighbours, or a TableClassifier or (with PolynomialFeatures) a"
+    " GeneralisedLinearClassifier of one of these"
 )
 
 
@@ -164,3 +231,46 @@ _BAYES = {
     PoissonNB: _linear,
     CategoricalNB: lambda model: Bayes(model.class_log_prior_, tables=model._tables(), nonnegative=True),
 }
+
+
+def _mixed(model):
+    with np.errstate(divide="ignore"):
+        begin = np.log(model.class_prior_)
+    columns = [None] * model.n_features_in_
+    for places, state in zip(model.factors_, model.statistics_):
+        kind = model.distributions_[places[0]]
+        columns[places[0]] = _mixed_column(model, kind, state, model._options(places))
+    return Mixed(begin, columns, model.missing == "ignore")
+
+
+def _mixed_column(model, kind, state, options):
+    distribution = DISTRIBUTIONS[kind]
+    if kind in ("kernel", "multinomial"):
+        raise TypeError(
+            f"model is {model!r} with distribution {kind!r}, which has no form for export; {_WANTED} is wanted"
+        )
+    if distribution is Gaussian:
+        variance = Gaussian.variances(state, options)
+        return MixedColumn("normal", np.stack([state["mean"], -0.5 / variance, -0.5 * np.log(2 * np.pi * variance)], 1))
+    if issubclass(distribution, Rate):
+        form = distribution.linear(*distribution.totals([state]), options)
+        return MixedColumn("rate", np.stack([form.constant, form.coef[:, 0]], 1), counts=kind == "poisson")
+    if state["cells"].dtype.kind not in "biuf":
+        raise TypeError(f"model is {model!r} of columns of strings; a TableClassifier of it is wanted")
+    cells = state["cells"][1:-1] if issubclass(distribution, Histogram) else state["cells"]
+    terms = distribution.entries(state, options)
+    named = {"bernoulli": "binary", "categorical": "cells"}
+    return MixedColumn(named.get(kind, "bins"), terms, cells.astype(np.float64))
+
+
+def _table(table):
+    model, names = table.model_, getattr(table, "feature_names_in_", None)
+    names = [f"x{j}" for j in range(table.n_features_in_)] if names is None else list(names)
+    native = is_native(model)
+    codes = [None] * len(names)
+    if isinstance(model, DecisionTree) and any(known is not None for known in table.categories_):
+        for j, (known, own) in enumerate(zip(table.categories_, model.categories_)):
+            if known is not None:
+                codes[j] = codes_of(np.arange(len(known), dtype=np.float64), own)
+    rules = table.mean_, table.spread_, table.shifted_
+    return TableRows(names, table.categories_, native, *rules, codes, model, form_of(model))

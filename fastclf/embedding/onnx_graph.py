@@ -6,34 +6,50 @@ from onnx import TensorProto, checker, helper, numpy_helper
 from .. import __version__
 from ..kernels.values import KINDS
 from ..tree.nodes import split_steps
-from .forms import Bayes, Linear, Machine
+from .forms import Bayes, Linear, Machine, Mixed, Products, TableRows
+from .onnx_table import add_mixed, add_products, add_table, column_of, looked_up
 
 _OPSETS = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
 
 
 class _Graph:
-    """An ONNX graph in the making: its nodes and constants, referred to by the names of their outputs."""
+    """An ONNX graph in the making: its nodes and constants, referred to by the names of their outputs.
 
-    def __init__(self):
+    `rows` is the name of the matrix that the model's form takes, and `width` the number of its columns; `prefix` begins
+    the names that the graph makes up.
+    """
+
+    def __init__(self, width, rows="X", prefix=""):
         self.nodes, self.constants = [], []
+        self.width, self.rows, self.prefix = width, rows, prefix
 
     def constant(self, array):
-        name = f"c{len(self.constants)}"
+        name = f"{self.prefix}c{len(self.constants)}"
         self.constants.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
         return name
 
     def add(self, operator, *inputs, output=None, **attributes):
         """Add an operator and return the name of its output; arrays among its inputs become constants."""
         inputs = [self.constant(value) if isinstance(value, np.ndarray) else value for value in inputs]
-        output = output or f"v{len(self.nodes)}"
+        output = output or f"{self.prefix}v{len(self.nodes)}"
         self.nodes.append(helper.make_node(operator, inputs, [output], **attributes))
         return output
 
 
 def graph_of(model, form):
     """The checked graph of a model's form."""
-    graph, classes = _Graph(), getattr(model, "classes_", None)
-    builder = {Linear: _linear, Bayes: _bayes, Machine: _machine}.get(type(form), _tree)
+    classes = getattr(model, "classes_", None)
+    X = helper.make_tensor_value_info("X", TensorProto.DOUBLE, ["n", model.n_features_in_])
+    if isinstance(form, TableRows):
+        graph = _Graph(form.model.n_features_in_, "model features", "model ")
+        inputs = add_table(graph, form)
+        form = form.form
+    else:
+        graph, inputs = _Graph(model.n_features_in_), [X]
+    while isinstance(form, Products):
+        add_products(graph, form)
+        form = form.form
+    builder = {Mixed: add_mixed, Linear: _linear, Bayes: _bayes, Machine: _machine}.get(type(form), _tree)
     n_outputs, code = builder(graph, form)
     outputs = [helper.make_tensor_value_info("scores", TensorProto.DOUBLE, ["n", n_outputs])]
     if classes is None:
@@ -45,9 +61,8 @@ def graph_of(model, form):
         labels, kind = _labels(classes)
         graph.add("Gather", labels, code(graph), output="label")
         outputs.insert(0, helper.make_tensor_value_info("label", kind, ["n"]))
-    X = helper.make_tensor_value_info("X", TensorProto.DOUBLE, ["n", model.n_features_in_])
     made = helper.make_model(
-        helper.make_graph(graph.nodes, type(model).__name__, [X], outputs, graph.constants),
+        helper.make_graph(graph.nodes, type(model).__name__, inputs, outputs, graph.constants),
         producer_name="fastclf",
         producer_version=__version__,
         opset_imports=_OPSETS,
@@ -77,7 +92,7 @@ def _positive(graph):
 
 
 def _linear(graph, form):
-    graph.add("Add", graph.add("MatMul", "X", form.coef.T), form.intercept, output="scores")
+    graph.add("Add", graph.add("MatMul", graph.rows, form.coef.T), form.intercept, output="scores")
     return len(form.coef), _positive if len(form.coef) == 1 else _largest
 
 
@@ -85,7 +100,7 @@ def _bayes(graph, form):
     if form.tables is not None:
         scores = _entries(graph, form)
     elif form.mean is not None:
-        off = graph.add("Sub", graph.add("Unsqueeze", "X", np.array([1])), form.mean)
+        off = graph.add("Sub", graph.add("Unsqueeze", graph.rows, np.array([1])), form.mean)
         terms = graph.add("Mul", graph.add("Mul", off, off), form.weight)
         scores = graph.add("Add", graph.add("ReduceSum", terms, np.array([2]), keepdims=0), form.constant)
     else:
@@ -95,9 +110,9 @@ def _bayes(graph, form):
 
 
 def _products(graph, form):
-    rows = "X"
+    rows = graph.rows
     if form.threshold is not None:
-        rows = graph.add("Cast", graph.add("Greater", "X", np.array(form.threshold)), to=TensorProto.DOUBLE)
+        rows = graph.add("Cast", graph.add("Greater", graph.rows, np.array(form.threshold)), to=TensorProto.DOUBLE)
     scores = graph.add("MatMul", rows, form.weight.T)
     for marked, operator, most in (
         (form.impossible, "Greater", 0.0),
@@ -113,7 +128,7 @@ def _products(graph, form):
 def _entries(graph, form):
     """Add the sum, over columns, of the table entry of the column's category; the last entry is for unknown ones."""
     sizes = np.array([table.shape[1] - 1 for table in form.tables])
-    known = graph.add("Min", "X", sizes.astype(np.float64))
+    known = graph.add("Min", graph.rows, sizes.astype(np.float64))
     place = graph.add("Cast", graph.add("Floor", known), to=TensorProto.INT64)
     first = np.concatenate([[0], np.cumsum(sizes + 1)[:-1]])
     entries = graph.add("Gather", np.concatenate(form.tables, axis=1).T, graph.add("Add", place, first), axis=0)
@@ -122,10 +137,10 @@ def _entries(graph, form):
 
 def _machine(graph, form):
     K = len(form.starts) - 1
-    inner = graph.add("MatMul", "X", form.support.T)
+    inner = graph.add("MatMul", graph.rows, form.support.T)
     kernel = KINDS[form.kernel]
     if kernel == "rbf":
-        squares = graph.add("ReduceSum", graph.add("Mul", "X", "X"), np.array([1]))
+        squares = graph.add("ReduceSum", graph.add("Mul", graph.rows, graph.rows), np.array([1]))
         apart = graph.add("Sub", squares, graph.add("Mul", inner, np.array(2.0)))
         apart = graph.add("Add", apart, (form.support**2).sum(axis=1))
         inner = graph.add("Exp", graph.add("Mul", apart, np.array(-form.gamma)))
@@ -158,21 +173,22 @@ def _machine(graph, form):
 def _tree(graph, form):
     """Add the descent of rows to their leaves, by ONNX's operator for trees, and a table of the leaves' values."""
     steps = split_steps(form._asdict())
-    if steps.by_subset.any():
-        raise TypeError("model splits by categories, for which ONNX has no operator; export_c has it")
     nodes = np.arange(len(steps.right))
     leaf = steps.right == nodes
     leaves = np.flatnonzero(leaf)
+    rows, feature, threshold = graph.rows, steps.feature, steps.threshold
+    if steps.by_subset.any():
+        rows, feature, threshold = _with_subsets(graph, form, steps)
     graph.add(
         "TreeEnsembleRegressor",
-        "X",
+        rows,
         output="leaf",
         domain="ai.onnx.ml",
         n_targets=1,
         nodes_treeids=np.zeros_like(nodes),
         nodes_nodeids=nodes,
-        nodes_featureids=np.where(leaf, 0, steps.feature),
-        nodes_values_as_tensor=numpy_helper.from_array(np.where(leaf, 0, steps.threshold), "thresholds"),
+        nodes_featureids=np.where(leaf, 0, feature),
+        nodes_values_as_tensor=numpy_helper.from_array(np.where(leaf, 0, threshold), "thresholds"),
         nodes_modes=np.where(leaf, "LEAF", "BRANCH_LEQ").tolist(),
         nodes_truenodeids=np.where(leaf, 0, nodes + 1),
         nodes_falsenodeids=np.where(leaf, 0, steps.right),
@@ -185,3 +201,23 @@ def _tree(graph, form):
     number = graph.add("Squeeze", graph.add("Cast", "leaf", to=TensorProto.INT64), np.array([1]))
     graph.add("Gather", form.value[leaves], number, axis=0, output="scores")
     return form.value.shape[1], lambda graph: graph.add("Gather", form.best[leaves].astype(np.int64), number)
+
+
+def _with_subsets(graph, form, steps):
+    """(rows with more columns, features, thresholds): each split by a subset becomes one of an additional column.
+
+    The column of a split is 0 for rows that go left and 1 for the others.
+    """
+    feature, threshold = steps.feature.copy(), np.where(steps.by_subset, 0.5, steps.threshold)
+    parts, width = [graph.rows], graph.width
+    for j in np.unique(steps.feature[steps.by_subset]):
+        splits = np.flatnonzero(steps.by_subset & (steps.feature == j))
+        members = [steps.members(form.subsets, node) for node in splits]
+        # the last row is for missing and unknown categories
+        right = np.tile(~steps.missing_left[splits], (max(map(len, members)) + 1, 1)).astype(np.float64)
+        for s, left in enumerate(members):
+            right[: len(left), s] = ~left
+        parts.append(looked_up(graph, column_of(graph, j), right))
+        feature[splits] = width + np.arange(len(splits))
+        width += len(splits)
+    return graph.add("Concat", *parts, axis=1), feature, threshold

@@ -33,13 +33,15 @@ class CellCounts(Distribution):
         return log_share(count + alpha, total + alpha * m)
 
     @classmethod
+    def entries(cls, state, options):
+        """The log densities of the cells, of shape (n_classes, n_cells + 1); the additional cell is the last."""
+        counts = np.concatenate([state["counts"], np.zeros((len(state["counts"]), 1))], axis=1)
+        logs = cls.logs(counts, counts.sum(axis=1, keepdims=True), cls.size(state), options.alpha)
+        return logs - cls.log_widths(state)
+
+    @classmethod
     def scorer(cls, states, options):
-        tables = []
-        for state in states:
-            counts = np.concatenate([state["counts"], np.zeros((len(state["counts"]), 1))], axis=1)
-            logs = cls.logs(counts, counts.sum(axis=1, keepdims=True), cls.size(state), options.alpha)
-            tables.append(logs - cls.log_widths(state))
-        first, table = joined_tables(tables)
+        first, table = joined_tables([cls.entries(state, options) for state in states])
 
         def add(joint, columns):
             cls.require(columns, options)

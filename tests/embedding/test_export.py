@@ -43,6 +43,14 @@ MODELS = {
     "bernoulli without smoothing": (fastclf.BernoulliNB(alpha=0, binarize=0.5), COUNTS, LABELS),
     "poisson": (fastclf.PoissonNB(), COUNTS, LABELS),
     "categorical": (fastclf.CategoricalNB(), COUNTS, LABELS),
+    "mixed bayes": (
+        fastclf.NaiveBayes(["categorical", "poisson", "bernoulli", "exponential", "mdl"]),
+        np.column_stack([COUNTS[:, :2], COUNTS[:, 2] > 0, np.abs(X[:, 3:])]),
+        LABELS,
+    ),
+    "bayes with gaps": (fastclf.NaiveBayes("gaussian", missing="ignore"), GAPS, THREE),
+    "bayes of bins": (fastclf.NaiveBayes("quantile", alpha=0), GRID, THREE),
+    "products": (fastclf.GeneralisedLinearClassifier(fastclf.PolynomialFeatures(3)), X, THREE),
     "tree": (fastclf.DecisionTreeClassifier(), GRID, THREE),
     "tree of one leaf": (fastclf.DecisionTreeClassifier(), GRID, np.zeros(400)),
     "regression tree": (fastclf.DecisionTreeRegressor(max_depth=5), X.astype(np.float32), X @ [1, 2, 0, 0, -1]),
@@ -128,7 +136,7 @@ def test_c_answers_as_predict_does_on_every_row(library, name):
     else:
         assert set(codes) == {0}
         assert np.array_equal(scores.reshape(labels.shape), labels)
-    for odd in (np.inf, -np.inf) if "tree" in name else (np.nan, np.inf, -np.inf):
+    for odd in (np.inf, -np.inf) if "tree" in name or "gaps" in name else (np.nan, np.inf, -np.inf):
         row = asked[0].copy()
         row[-1] = odd
         assert predict(row.ctypes, scores[0].ctypes) == -1
@@ -175,7 +183,7 @@ def test_a_file_compiles_as_cplusplus_and_runs_clean_under_sanitizers(tmp_path):
     subprocess.run(["c++", "-std=c++17", "-Wall", "-Wextra", "-fsyntax-only", "-x", "c++", *sources[1:]], check=True)
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if name not in [*NEIGHBORS, "tree of categories"]])
+@pytest.mark.parametrize("name", [name for name in MODELS if name not in NEIGHBORS])
 def test_onnxruntime_answers_as_predict_does_on_every_row(name, tmp_path):
     import onnxruntime as runtime
 
@@ -183,7 +191,7 @@ def test_onnxruntime_answers_as_predict_does_on_every_row(name, tmp_path):
     path = tmp_path / "model.onnx"
     fastclf.export_onnx(model, path)
     session = runtime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    found, scores = session.run(None, {"X": np.asarray(rows, np.float64)})
+    found, scores = session.run(None, {"X": coded(model, rows)})
     labels, expected = answers(model, rows)
     assert found.shape == labels.shape
     assert np.array_equal(found, labels)
@@ -200,7 +208,10 @@ def test_onnxruntime_answers_as_predict_does_on_every_row(name, tmp_path):
         (fastclf.KNeighborsClassifier(3).fit([[1.0], [2.0]], [0, 1]), "n_neighbors is 3"),
         (fastclf.KNeighborsClassifier(1).fit(np.zeros((1 << 19, 3)), np.zeros(1 << 19)), "1572864 numbers"),
         (fastclf.NearestNeighbors().fit([[1.0], [2.0]]), "classifier or regressor"),
-        (fastclf.NaiveBayes().fit([[0.0], [1.0]], [0, 1]), "GaussianNB"),
+        (fastclf.NaiveBayes("kernel").fit([[0.0], [1.0]], [0, 1]), "'kernel'"),
+        (fastclf.NaiveBayes().fit(np.array([["a"], ["b"]]), [0, 1]), "columns of strings; a TableClassifier"),
+        (fastclf.TableClassifier(fastclf.NaiveBayes("kernel")).fit([[0.0], [1.0]], [0, 1]), "'kernel'"),
+        (fastclf.GeneralisedLinearClassifier([lambda x: x[0]]).fit([[0.0], [1.0]], [0, 1]), "PolynomialFeatures"),
         (fastclf.DecisionTreeClassifier().fit([[0.0], [1.0]], [[0, 1], [1, 1]]), "if a classifier, with one output"),
     ],
 )
@@ -219,8 +230,9 @@ def test_names_that_c_does_not_have_are_refused(tmp_path):
 def test_what_onnx_has_no_operator_for_is_refused(tmp_path):
     with pytest.raises(TypeError, match="export_c"):
         fastclf.export_onnx(fitted("neighbours")[0], tmp_path / "model.onnx")
-    with pytest.raises(TypeError, match="categories, for which ONNX has no operator; export_c"):
-        fastclf.export_onnx(fitted("tree of categories")[0], tmp_path / "model.onnx")
+    table = fastclf.TableClassifier(fastclf.KNeighborsClassifier(1)).fit(X, SIGN)
+    with pytest.raises(TypeError, match="export_c"):
+        fastclf.export_onnx(table, tmp_path / "model.onnx")
     times = np.array(["2020-01-01", "2021-01-01"], "datetime64[D]")
     with pytest.raises(TypeError, match="labels like"):
         fastclf.export_onnx(fastclf.GaussianNB().fit([[0.0], [1.0]], times), tmp_path / "model.onnx")
