@@ -66,7 +66,20 @@ def _form(model, method, X, parts, arguments):
         return getattr(model, method)(rows[:1], **arguments)
 
 
-def _pick(answers, place):
+class _Held:
+    """What a lazy answer keeps alive on the client: collections and shards, whose futures Dask drops from the graph.
+
+    Workers get an empty object.
+    """
+
+    def __init__(self, kept=None):
+        self.kept = kept
+
+    def __reduce__(self):
+        return _Held, ()
+
+
+def _pick(answers, place, held):
     return answers[place]
 
 
@@ -89,14 +102,17 @@ def lazy_answer(model, method, X, arguments):
     return several(found) if several else found[0]
 
 
-def _as_arrays(X, answers, empty, token):
-    """Dask arrays of the answers for the partitions of X, each a list of arrays in the form of those in `empty`."""
+def _as_arrays(X, answers, empty, token, shards=()):
+    """Dask arrays of the answers for the partitions of X, each a list of arrays in the form of those in `empty`.
+
+    X and the shards stay in memory as long as the arrays are there.
+    """
     sizes = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * len(answers)
-    pick, found = dask.delayed(_pick, pure=False), []
+    pick, held, found = dask.delayed(_pick, pure=False, traverse=False), _Held((X, shards)), []
     for place, array in enumerate(empty):
         blocks = []
         for i, (part, size) in enumerate(zip(answers, sizes)):
-            one = pick(part, place, dask_key_name=f"fastclf-pick-{token}-{place}-{i}")
+            one = pick(part, place, held, dask_key_name=f"fastclf-pick-{token}-{place}-{i}")
             blocks.append(da.from_delayed(one, (size, *array.shape[1:]), meta=array))
         found.append(da.concatenate(blocks, axis=0, allow_unknown_chunksizes=True))
     return found
@@ -125,7 +141,7 @@ def lazy_merge(X, shards, search, finish, empty):
             for j, shard in enumerate(shards)
         ]
         answers.append(merge(found, empty, f, *arguments, dask_key_name=f"fastclf-{f.__name__}-{token}-{i}"))
-    return _as_arrays(X, answers, empty, token)
+    return _as_arrays(X, answers, empty, token, shards)
 
 
 class Lazy:
