@@ -136,11 +136,13 @@ def roc_auc_score(
     0.75
     """
     require_choice("multi_class", multi_class, ("raise", "ovr", "ovo"))
-    y_true, score, weight = _read(y_true, y_score, sample_weight)
+    y_true, score, _ = _read(y_true, y_score, None)
+    classes = encode_labels(y_true)[0] if y_true.ndim == 1 else ()
+    # pairs of classes have no weights, which are refused below
+    weight = None if multi_class == "ovo" and len(classes) > 2 else as_sample_weight(sample_weight, len(score))
     if y_true.ndim == 2:
         _require_average(average, AVERAGES)
         return _over_columns(lambda rows: _roc_area(rows, max_fpr), y_true, score, average, weight)
-    classes = encode_labels(y_true)[0]
     if score.ndim == 2 and score.shape[1] == 2 and len(classes) <= 2:
         score = score[:, 1]
     if len(classes) <= 2 and score.ndim == 1:
