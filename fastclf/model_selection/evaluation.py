@@ -127,6 +127,7 @@ class Request:
     train_scores: bool = False  # whether the train rows are scored in addition to the test rows
     keep_models: bool = False  # whether the result keeps the fitted models
     keep_answers: bool = False  # whether the result keeps the predictions of classifiers, for a contingency table
+    one_after_another: bool = False  # whether estimators of other libraries are fitted to all folds one by one
     score_params: dict | None = None  # further arguments of a scorer, from scikit-learn's metadata routing
 
 
@@ -291,8 +292,10 @@ class Evaluation:
                     if not progress.stopped and self._take_shortcut(result):
                         progress.advance(len(self.folds) * len(result.candidates.values))
                 left = [result for result in results if result.shortcut is None]
-                if left:
-                    run(self._fold_worker(left, threads, progress), range(len(self.folds)), threads)
+                # in scikit-learn's order, estimators draw the same numbers from NumPy's global generator
+                in_turn = self.request.one_after_another and not self.ours
+                for group in [[result] for result in left] if in_turn else [left] * bool(left):
+                    run(self._fold_worker(group, threads, progress), range(len(self.folds)), threads)
             except KeyboardInterrupt:
                 done = max(len(result.folds) for result in results)
                 if done == 0:

@@ -137,6 +137,7 @@ class _Search(Estimator):
     def _request(self, X, y, params, scorer):
         """The Request of the evaluation, with the arguments of `fit` for the fits, the splitter and the scorers."""
         request = Request(X, y, self.cv, scoring=self.scoring, params=dict(params), error_score=self.error_score)
+        request.one_after_another = True
         request.train_scores = require_truth("return_train_score", self.return_train_score)
         routed = route(request, self.estimator, type(self).__name__)
         if routed is not request:

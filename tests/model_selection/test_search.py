@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression as Theirs
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import ExtraTreeClassifier
 
 import fastclf
 
@@ -197,3 +198,12 @@ def test_fixed_thresholds_are_scikit_learns(positive, threshold):
 def test_junk_is_refused(call):
     with pytest.raises((TypeError, ValueError)):
         call()
+
+
+def test_estimators_of_other_libraries_draw_from_the_global_generator_in_scikit_learns_order():
+    results = []
+    for room in (fastclf, theirs):
+        np.random.seed(3)  # noqa: NPY002 (the global generator is meant)
+        search = room.GridSearchCV(ExtraTreeClassifier(), {"max_depth": [1, 3, None], "min_samples_leaf": [1, 5]}, cv=3)
+        results.append(search.fit(X, Y).cv_results_["mean_test_score"])
+    np.testing.assert_array_equal(*results)
