@@ -350,12 +350,14 @@ class Progress:
 
     `callback(step, total, value)` is called after each range, by one thread at a time. Once the callback has returned
     True, it is not called again, and `advance` returns True. `total` may be None. The value is shown if it has a name.
+    Users see whole numbers of a unit, such as rows, each of which takes `each` steps.
     """
 
-    def __init__(self, total, label, verbose=0, callback=None, value_name=None):
+    def __init__(self, total, label, verbose=0, callback=None, value_name=None, *, unit="rows", each=1):
         if callback is not None and not callable(callback):
             raise TypeError(f"callback is {callback!r}; a function of (step, total, value) or None is wanted")
         self.total, self.label, self.verbose, self.callback = total, label, verbose, callback
+        self.unit, self.each = "steps" if total is None else unit, max(each, 1)
         self.watched = bool(verbose) or callback is not None
         self.value_name, self._value = value_name, ""
         self.step = 0
@@ -369,7 +371,11 @@ class Progress:
             with contextlib.suppress(ImportError):
                 from tqdm import tqdm
 
-                self._bar = tqdm(total=self.total, desc=self.label, unit="", unit_scale=True, file=sys.stderr)
+                shown = "{n_fmt}" if self.total is None else "{percentage:3.0f}% |{bar}| {n_fmt} of {total_fmt}"
+                times = "{elapsed}" if self.total is None else "{elapsed}, {remaining} left"
+                form = f"{{desc}}: {shown} {self.unit} [{times}{{postfix}}]"
+                total = None if self.total is None else self._units(self.total)
+                self._bar = tqdm(total=total, desc=self.label, bar_format=form, file=sys.stderr)
         return self
 
     def __exit__(self, *exception):
@@ -378,10 +384,13 @@ class Progress:
         elif self.verbose:
             self._tell()
 
+    def _units(self, steps):
+        return steps // self.each
+
     def _tell(self):
-        share = f"{100 * self.step / self.total:.0f} %" if self.total else f"{self.step}"
+        done = f"{self._units(self.step)}" + (f" of {self._units(self.total)}" if self.total else "")
         value = self._value and f", {self._value}"
-        print(f"{self.label}: {share}, {time.monotonic() - self._began:.1f} s{value}", file=sys.stderr)
+        print(f"{self.label}: {done} {self.unit}, {time.monotonic() - self._began:.1f} s{value}", file=sys.stderr)
 
     def write(self, line):
         """Print a line on stderr, above the bar if there is one."""
@@ -394,7 +403,7 @@ class Progress:
         """Add to the total amount of work."""
         self.total += amount
         if self._bar is not None:
-            self._bar.total = self.total
+            self._bar.total = self._units(self.total)
 
     def advance(self, amount=1, value=None):
         if not self.watched:
@@ -406,7 +415,7 @@ class Progress:
             if self._bar is not None:
                 if self._value:
                     self._bar.set_postfix_str(self._value, refresh=False)
-                self._bar.update(amount)
+                self._bar.update(self._units(self.step) - self._bar.n)
             elif self.verbose and time.monotonic() - self._told > 2:
                 self._told = time.monotonic()
                 self._tell()

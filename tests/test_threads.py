@@ -1,6 +1,7 @@
 """Threads: their number, survival of forks and errors, and the time until they stop."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -297,13 +298,35 @@ def test_progress_is_told_in_lines_without_tqdm(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm", None)
     with Progress(10, "work", verbose=1) as progress:
         progress.advance(10)
-    assert capsys.readouterr().err.startswith("work: 100 %")
+    assert capsys.readouterr().err.startswith("work: 10 of 10 rows, 0.")
+    with Progress(None, "work", verbose=1) as progress:
+        progress.advance(3)
+    assert capsys.readouterr().err.startswith("work: 3 steps, 0.")
 
 
 def test_progress_is_told_by_tqdm(capsys):
     with Progress(10, "work", verbose=1) as progress:
         progress.advance(10)
-    assert "work: 100%" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "work: 100%" in err
+    assert "10 of 10 rows [" in err
+    with Progress(None, "work", verbose=1) as progress:
+        progress.advance(3)
+    assert "work: 3 steps [" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["tqdm", "lines"])
+def test_a_search_tells_whole_queries(capsys, monkeypatch, there):
+    if not there:
+        monkeypatch.setitem(sys.modules, "tqdm", None)
+    X = np.random.default_rng(0).standard_normal((3000, 4))
+    seen = []
+    model = fastclf.NearestNeighbors(verbose=1, callback=lambda *told: seen.append(told[:2])).fit(X)
+    model.kneighbors(X[:700])
+    err = capsys.readouterr().err
+    assert "700 of 700 queries" in err
+    assert not re.search(r"\d[.]?\d*[kMG]", err)
+    assert seen[-1] == (700 * 3000, 700 * 3000)
 
 
 def test_what_is_done_aside_answers_raises_and_warns_as_a_call_does(monkeypatch):

@@ -96,7 +96,7 @@ def compare(models, data, how, verbose=0):
 
     results, refusals, start = CrossValidations(), [], perf_counter()
     n_folds = len(data.y) if how["cv"] == "loo" else how["cv"] * how.get("repeats", 1)
-    with Progress(len(models) * n_folds, data.name, verbose) as progress:
+    with Progress(len(models) * n_folds, data.name, verbose, unit="fits") as progress:
         for done, (name, model) in enumerate(models.items()):
             try:
                 with _told_if_slow(progress, name, perf_counter() - start):
@@ -150,8 +150,8 @@ def text(data, results):
         errors = f"{result.error:.2%}", f"{result.standard_error:.2%}"
         times = f"{1e3 * np.mean(result['fit_time']):.2f}", f"{result.microseconds_per_query:.1f}"
         lines.append((name, *errors, *times))
-    lines.append(("most frequent class", f"{table.majority_error:.2%}", "", "", ""))
-    lines.append(("at random", f"{table.proportional_error:.2%}", "", "", ""))
+    lines.append(("always the most frequent class", f"{table.majority_error:.2%}", "", "", ""))
+    lines.append(("a draw by class shares", f"{table.proportional_error:.2%}", "", "", ""))
     return table_text((data.name, "error", "std. error", "fit (ms)", "us/query"), lines)
 
 

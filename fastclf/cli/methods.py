@@ -1,8 +1,12 @@
 """Classifiers by their names on the command line."""
 
+import warnings
+
+import numpy as np
+
 import fastclf
 
-from .._estimator import Classifier
+from .._estimator import Classifier, clone
 from .files import RequestError, blame
 from .options import guess, parse_settings
 
@@ -62,7 +66,43 @@ def make(name, settings=(), n_jobs=None):
         if key in known and value is not None:
             model.set_params(**{key: value})
     set_parameters(model, parse_settings(settings), name)
+    require_values(model, parse_settings(settings), name)
     return model
+
+
+# Parameters whose values are right or wrong only for certain data.
+_OF_DATA = {
+    "callback",
+    "categorical_features",
+    "class_prior",
+    "class_weight",
+    "cost_matrix",
+    "distributions",
+    "feature_map",
+    "max_features",
+    "metric_params",
+    "outlier_label",
+    "priors",
+    "verbose",
+}
+
+
+def require_values(model, params, name):
+    """Refuse values of parameters that no data would make right, by a fit to a few rows; `name` is the method's."""
+    tried = {key: value for key, value in params.items() if key not in _OF_DATA or isinstance(value, str)}
+    if not tried or "precomputed" in tried.values():
+        return
+    # zeros and ones suit every metric and distribution; the classes are separable and of equal size
+    X = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0], [1.0, 1.0]] * 6)
+    probe = clone(model).set_params(
+        **params | {key: type(model)().get_params()[key] for key in params if key not in tried}
+    )
+    with blame(name), warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            probe.fit(X, X[:, 0].astype(int))
+        except (OverflowError, RuntimeError, MemoryError):
+            return  # about the rows, not about the values
 
 
 def set_parameters(model, params, name):

@@ -28,9 +28,9 @@ class Report:
         }
         self.lines += [
             f"error                          {error:7.2%}   standard error {spread:.2%}",
-            f"most frequent class            {table.majority_error:7.2%}",
-            f"random, by class shares        {table.proportional_error:7.2%}",
-            f"random, equal shares           {table.uniform_error:7.2%}",
+            f"error by the commonest class   {table.majority_error:7.2%}   told for every row",
+            f"error by a draw, class shares  {table.proportional_error:7.2%}",
+            f"error by a draw, equal shares  {table.uniform_error:7.2%}",
         ]
 
     def figure(self, name, value):

@@ -8,7 +8,7 @@ import fastclf
 
 from .._estimator import clone
 from .files import RequestError, blame
-from .methods import add_method, make, set_parameters
+from .methods import add_method, make, require_values, set_parameters
 from .options import Data, add_data, add_folds, add_running, check_out, command, folds, parse_value, show, table_text
 from .pictures import add_picture, check_picture, save_picture
 
@@ -65,6 +65,7 @@ def run(args):
         check_out(args.out)
     check_picture(args.picture)
     model = make(args.model, args.set, args.n_jobs)
+    _require_grid(args, model)
     data = Data(args)
     data.require_classes()
     how = folds(args, data)
@@ -72,8 +73,6 @@ def run(args):
         raise RequestError(f"--outer is {args.outer}; 2 to {len(data.y)} folds are wanted")
     classifier = data.classifier(model)
     grid = _grid(args, model, classifier, data)
-    for name, values in grid.items():
-        set_parameters(clone(model), {name: values[0]}, args.model)
     if args.picture is not None and len(grid) != 1:
         raise RequestError(f"--picture is given with {len(grid)} parameters; a curve has one")
     prefix = "" if classifier is model else "model__"
@@ -124,17 +123,43 @@ def run(args):
 
 def _grid(args, model, classifier, data):
     """{parameter: list of values}, from --grid or the default grid."""
-    cls = type(model).__name__
-    given = args.grid or _GRIDS.get(cls)
+    return _parsed(_entries(args, model)) or {"ccp_alpha": _alphas(classifier, data)}
+
+
+def _entries(args, model):
+    """The texts NAME=VALUES of --grid or of the default grid; none for a tree without --grid."""
+    given = args.grid or _GRIDS.get(type(model).__name__)
     if given is None:
         raise RequestError(f"--grid is wanted for {args.model}, such as --grid alpha=0.1,1,10")
+    return given
+
+
+def _parsed(entries):
+    """{parameter: list of values} from texts NAME=VALUES."""
     grid = {}
-    for entry in given:
+    for entry in entries:
         name, equals, values = entry.partition("=")
         if not (name and equals and values):
             raise RequestError(f"--grid is {entry!r}; NAME=VALUES is wanted, such as C=0.1,1,10 or n_neighbors=1:50")
         grid[name.strip()] = [value for part in _split(values) for value in _values(part.strip(), entry)]
-    return grid or {"ccp_alpha": _alphas(classifier, data)}
+    return grid
+
+
+def _require_grid(args, model):
+    """Refuse, before the data are read, a parameter that the method lacks or of which every value is wrong."""
+    _entries(args, model)
+    for name, values in _parsed(args.grid).items():
+        refusals = []
+        for value in values:
+            tried = clone(model)
+            try:
+                set_parameters(tried, {name: value}, args.model)
+                require_values(tried, {name: value}, args.model)
+                break
+            except RequestError as error:
+                refusals.append(error)
+        if len(refusals) == len(values):
+            raise refusals[0]
 
 
 def _split(values):

@@ -76,7 +76,7 @@ class ComparisonDisplay:
         if self.baseline:
             ax.axvline(self.baseline, linestyle="--", color="C3")
             ax.annotate(
-                f"majority class {self.baseline:.1%}",
+                f"always the majority class: {self.baseline:.1%}",
                 (self.baseline, 1),
                 xycoords=ax.get_xaxis_transform(),
                 ha="right" if self.baseline**2 > low * high else "left",

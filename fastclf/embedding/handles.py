@@ -12,7 +12,7 @@ from ..naive_bayes.joints import in_lanes
 from ..neighbors.scan import Scan
 from ..tree import _descend
 from . import _embed
-from .forms import Bayes, Linear, Machine, Rows, TreeNodes, form_of
+from .forms import Bayes, Linear, Machine, Mixed, Products, Rows, TableRows, TreeNodes, form_of
 
 _CTYPES = {
     "int": ctypes.c_int,
@@ -168,6 +168,11 @@ def embed(model):
     ('linear', 1, array(['high', 'low'], dtype='<U4'))
     """
     form = form_of(model)
+    if isinstance(form, (Mixed, Products, TableRows)):
+        raise TypeError(
+            f"model is {model!r}, for which compiled code has no functions; export_c and export_onnx take it, and"
+            " GaussianNB and others without a table in front are wanted"
+        )
     d, classes = model.n_features_in_, getattr(model, "classes_", None)
     if isinstance(form, Rows):
         labels = None if isinstance(classes, list) else classes

@@ -282,7 +282,7 @@ class Evaluation:
         results = [CandidateResults(self, candidate) for candidate in self.candidates]
         n_values = sum(len(candidate.values) for candidate in self.candidates)
         runner = RUNNER.get()
-        with Progress(len(self.folds) * n_values, label, verbose=verbose, callback=callback) as progress:
+        with Progress(len(self.folds) * n_values, label, verbose=verbose, callback=callback, unit="fits") as progress:
             if runner is not None:
                 runner(self, results)
                 progress.advance(len(self.folds) * n_values)

@@ -75,7 +75,7 @@ def permutation_test_score(
         return float(cross_val_score(estimator, X, labels, error_score="raise", **options).mean())
 
     score, scores = mean(y), np.empty(n_permutations)
-    with Progress(n_permutations, "permutations", verbose) as progress:
+    with Progress(n_permutations, "permutations", verbose, unit="permutations") as progress:
         for i in range(n_permutations):
             scores[i] = mean(take(_shuffled(n_rows(y), groups, rng)))
             progress.advance(1)

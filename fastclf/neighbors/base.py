@@ -26,6 +26,7 @@ from .kdtree import Tree
 from .living_rows import Segments, SpareRows
 from .metrics import NAMED, names_with
 from .packed_bits import PackedRows
+from .row_ids import RowIds
 from .scan import Scan
 from .search import Search
 
@@ -111,6 +112,8 @@ class Neighbors(Estimator):
     # The attributes that are arrays with one entry for each fitted row.
     _columns = ("_weight", "_allowed")
 
+    _ids = None  # the RowIds of the fitted rows; None: the rows have no ids
+
     _optional_k = False  # whether the parameter n_neighbors may be None, so that a search must state it
 
     _state_table = declare(
@@ -118,6 +121,7 @@ class Neighbors(Estimator):
         _scan=Instance(Segments, "n_rows", "n_features"),
         _allowed=or_none(Array("uint8", "n_rows")),
         _weight=or_none(Array("float64", "n_rows")),
+        _ids=or_none(Instance(RowIds, "n_rows")),
         _spare_rows=Value(_require_spare_rows),
     )
 
@@ -189,6 +193,7 @@ class Neighbors(Estimator):
             "_scan": scan,
             "_allowed": None if weight is None else _allowed(weight),
             "_weight": weight,
+            "_ids": X._ids if isinstance(X, Neighbors) else None,
             "_spare_rows": {},
         }, y
 
@@ -226,6 +231,52 @@ class Neighbors(Estimator):
         attributes["_scan"] = self._scan.add(rows)
         return len(rows), attributes
 
+    def _new_ids(self, ids, n):
+        """The attribute with the ids of n fitted rows; none if `ids` is None."""
+        return {} if ids is None else {"_ids": RowIds.of(ids, n)}
+
+    def _more_ids(self, ids, n):
+        """The attribute with the ids of the fitted rows and of n added rows."""
+        if (ids is None) != (self._ids is None):
+            came = "None, but the fitted rows have ids" if ids is None else "given, but the fitted rows have no ids"
+            raise ValueError(f"ids is {came}; ids for all rows, from the first fit on, or for none are wanted")
+        return {} if ids is None else {"_ids": self._ids.add(ids, n)}
+
+    def _require_ids(self):
+        """The RowIds; refused if the rows have no ids."""
+        self._require_fitted()
+        if self._ids is None:
+            raise ValueError("the fitted rows have no ids; fit(..., ids=...) gives them")
+        return self._ids
+
+    @property
+    def ids_(self):
+        self._require_fitted()
+        if self._ids is None:
+            raise AttributeError("the fitted rows have no ids; fit(..., ids=...) gives them")
+        return self._ids.values.copy()
+
+    def rows_of(self, ids):
+        """The row numbers of ids, as for `mask`; O(log n) for each id.
+
+        Parameters
+        ----------
+        ids : int, str, or array-like of int or str
+            Ids of fitted rows.
+
+        Returns
+        -------
+        rows : ndarray of shape (n_ids,), intp
+
+        Examples
+        --------
+        >>> from fastclf import NearestNeighbors
+        >>> model = NearestNeighbors().fit([[0.0], [1.0], [2.0]], ids=["a", "b", "c"])
+        >>> model.remove(ids="a").rows_of(["c", "b"])
+        array([1, 0])
+        """
+        return self._require_ids().rows(ids)
+
     def _require_rows(self, done):
         """Refuse to change the rows if X is a matrix of precomputed distances."""
         if self._scan.metric.named.precomputed:
@@ -251,15 +302,18 @@ class Neighbors(Estimator):
         }
         weight = attributes["_weight"]
         attributes["_allowed"] = None if weight is None else _allowed(weight)
+        attributes["_ids"] = None if self._ids is None else self._ids.without(rows)
         return attributes | {"_scan": self._scan.remove(rows), "n_samples_fit_": n - len(rows)}
 
-    def remove(self, rows):
-        """Remove rows. The other rows keep their order and are renumbered, as by `numpy.delete`.
+    def remove(self, rows=None, *, ids=None):
+        """Remove rows. The other rows keep their order and are renumbered, as by `numpy.delete`; they keep their ids.
 
         Parameters
         ----------
-        rows : int, array-like of int, or array-like of bool of shape (n_samples_fit,)
+        rows : int, array-like of int, or array-like of bool of shape (n_samples_fit,), default=None
             Row numbers, negative ones from the end, or a mask of the rows to remove. At least one row must stay.
+        ids : int, str, or array-like of int or str, default=None
+            In place of `rows`: the ids of the rows to remove, if the rows were fitted with ids.
 
         Returns
         -------
@@ -271,7 +325,9 @@ class Neighbors(Estimator):
         been fitted: a class without a row leaves `classes_`. The X of `fit` is neither changed nor copied; a search
         skips its removed rows.
         """
-        vars(self).update(self._without(rows))
+        if (rows is None) == (ids is None):
+            raise TypeError(f"rows and ids are {'not given' if ids is None else 'both given'}; one of them is wanted")
+        vars(self).update(self._without(self._require_ids().rows(ids) if rows is None else rows))
         return self
 
     def _ask(self, X, call, mask=None, share=1):
@@ -293,7 +349,7 @@ class Neighbors(Estimator):
         queries, self_row = rows.X if X is None else self._new_samples(X), np.arange(n) if X is None else None
         memory = share * require_number("working_memory", self.working_memory, 0, open_low=True)
         total, label = len(queries) * rows.n_places, f"{type(self).__name__}.{call}"
-        progress = Progress(total, label, self.verbose, self.callback)
+        progress = Progress(total, label, self.verbose, self.callback, unit="queries", each=rows.n_places)
         return Search(queries, self_row, allowed, progress, self.n_jobs, memory)
 
     def _as_rows(self, X, owner):

@@ -32,6 +32,8 @@ class KNeighborsClassifier(LabelledRows, Voters, Classifier, shortcuts=True):
     feature_names_in_ : ndarray of str
         Only when X was a table with string column names.
     n_samples_fit_ : int
+    ids_ : ndarray of shape (n_samples_fit_,)
+        The id of each row, int64 or strings. Only if the rows were fitted with ids.
     outputs_2d_ : bool
         Whether y had several columns.
     effective_metric_ : str or callable

@@ -26,7 +26,7 @@ class LabelledRows(Neighbors):
         tags.classifier_tags.multi_label = True
         return tags
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, *, ids=None):
         """Keep the rows, by reference, and their labels.
 
         Parameters
@@ -39,12 +39,16 @@ class LabelledRows(Neighbors):
             The multiplicity of each row, from 0 up: a row with weight 0 is ignored, and weight 2 means two equal rows.
             The `n_neighbors` neighbours of a query are taken in order of distance until their weights add up to
             `n_neighbors`; the last one counts in part.
+        ids : array-like of int or str of shape (n_samples,), default=None
+            An id for each row, all different, which stays with the row when rows are added or removed: `kneighbors`
+            returns ids on request, and `remove` takes them. None: rows have numbers only.
 
         Returns
         -------
         self
         """
-        return self._become(**self._fitted_attributes(X, y, sample_weight))
+        attributes = self._fitted_attributes(X, y, sample_weight)
+        return self._become(**attributes | self._new_ids(ids, attributes["n_samples_fit_"]))
 
     def _fitted_attributes(self, X, y, sample_weight):
         """Check the arguments of `fit` and return the new attributes. The estimator is not changed."""
@@ -61,7 +65,7 @@ class LabelledRows(Neighbors):
         for classes, codes in zip(self._classes, self._codes.T if entries else ()):
             require_positions("_codes", codes, len(classes))
 
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    def partial_fit(self, X, y, classes=None, sample_weight=None, *, ids=None):
         """Append rows (a copy of them) to the fitted rows; the first call is a fit.
 
         Parameters
@@ -70,6 +74,8 @@ class LabelledRows(Neighbors):
             As for `fit`. New labels are added to `classes_`. Without `sample_weight` each row counts once.
         classes : array-like of labels, or a list of such arrays for several outputs, default=None
             Labels that are kept in `classes_` even if no row has them. Never necessary.
+        ids : array-like of int or str of shape (n_samples,), default=None
+            New ids, if the fitted rows have ids.
 
         Returns
         -------
@@ -78,12 +84,14 @@ class LabelledRows(Neighbors):
         """
         if self._is_fitted():
             n, attributes = self._add_rows(X, sample_weight)
+            attributes |= self._more_ids(ids, n)
             y = self._more_targets(y, n, (self._codes.shape[1],) if self.outputs_2d_ else ())
             codes, known, new = join(self._codes, self._classes, y.reshape(n, -1).T)
             self._extend(attributes, "_codes", codes, np.stack(new, axis=1))
             declared, several, update = self._declared, self.outputs_2d_, vars(self).update
         else:
             attributes = self._fitted_attributes(X, y, sample_weight)
+            attributes |= self._new_ids(ids, attributes["n_samples_fit_"])
             declared, several, update = None, attributes["outputs_2d_"], self._become
             known = attributes["classes_"] if several else [attributes["classes_"]]
         if classes is not None:

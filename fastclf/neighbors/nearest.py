@@ -19,6 +19,8 @@ class NearestNeighbors(NumberSearch, RadiusSearch):
     Attributes
     ----------
     {fitted}
+    ids_ : ndarray of shape (n_samples_fit_,)
+        The id of each row, int64 or strings. Only if the rows were fitted with ids.
 
     Notes
     -----
@@ -35,6 +37,12 @@ class NearestNeighbors(NumberSearch, RadiusSearch):
     >>> distances, indices = NearestNeighbors(n_neighbors=2).fit(X).kneighbors([[1.0, 0.2]])
     >>> distances.round(3), indices
     (array([[0.2, 0.8]]), array([[1, 2]]))
+
+    Ids stay with their rows, while row numbers change:
+
+    >>> model = NearestNeighbors(n_neighbors=2).fit(X, ids=[17, 4, 99, 5])
+    >>> model.remove(ids=17).partial_fit([[0.9, 0.3]], ids=[2]).kneighbors([[1.0, 0.2]], return_ids=True)[1]
+    array([[2, 4]])
     """
 
     def __init__(
@@ -56,7 +64,7 @@ class NearestNeighbors(NumberSearch, RadiusSearch):
 
     _optional_k = True
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, *, ids=None):
         """Store a reference to the rows: X must not be changed while it is searched.
 
         Parameters
@@ -64,6 +72,9 @@ class NearestNeighbors(NumberSearch, RadiusSearch):
         X : array-like of shape (n_samples, n_features)
             Finite real numbers: array, memory map, pandas, polars or pyarrow table, or SciPy sparse matrix.
         y : ignored
+        ids : array-like of int or str of shape (n_samples,), default=None
+            An id for each row, all different, which stays with the row when rows are added or removed: `kneighbors`
+            returns ids on request, and `remove` takes them. None: rows have numbers only.
 
         Returns
         -------
@@ -71,9 +82,10 @@ class NearestNeighbors(NumberSearch, RadiusSearch):
         """
         if self.radius is not None:
             self._check_radius()
-        return self._become(**self._fit_rows(X)[0])
+        attributes, _ = self._fit_rows(X)
+        return self._become(**attributes | self._new_ids(ids, attributes["n_samples_fit_"]))
 
-    def partial_fit(self, X, y=None):
+    def partial_fit(self, X, y=None, *, ids=None):
         """Append rows (a copy of them) to the fitted rows; the first call is a fit.
 
         Parameters
@@ -81,6 +93,8 @@ class NearestNeighbors(NumberSearch, RadiusSearch):
         X : array-like of shape (n_samples, n_features)
             As for `fit`.
         y : ignored
+        ids : array-like of int or str of shape (n_samples,), default=None
+            New ids, if the fitted rows have ids.
 
         Returns
         -------
@@ -88,6 +102,7 @@ class NearestNeighbors(NumberSearch, RadiusSearch):
             The same as if all rows had been fitted at once. O(d) per row, amortised.
         """
         if not self._is_fitted():
-            return self.fit(X)
-        vars(self).update(self._add_rows(X)[1])
+            return self.fit(X, ids=ids)
+        n, attributes = self._add_rows(X)
+        vars(self).update(attributes | self._more_ids(ids, n))
         return self

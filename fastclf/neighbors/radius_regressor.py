@@ -26,6 +26,8 @@ class RadiusNeighborsRegressor(TargetRows, RadiusVoters, Regressor):
     Attributes
     ----------
     {fitted}
+    ids_ : ndarray of shape (n_samples_fit_,)
+        The id of each row, int64 or strings. Only if the rows were fitted with ids.
 
     See Also
     --------

@@ -25,6 +25,8 @@ class KNeighborsRegressor(TargetRows, Voters, Regressor, shortcuts=True):
     Attributes
     ----------
     {fitted}
+    ids_ : ndarray of shape (n_samples_fit_,)
+        The id of each row, int64 or strings. Only if the rows were fitted with ids.
 
     See Also
     --------

@@ -26,7 +26,7 @@ def as_graph(data, indices, indptr, n_rows):
 class NumberSearch(Neighbors):
     """The methods that search the k nearest rows, for the estimators that have them."""
 
-    def kneighbors(self, X=None, n_neighbors=None, return_distance=True, *, mask=None):
+    def kneighbors(self, X=None, n_neighbors=None, return_distance=True, *, mask=None, return_ids=False):
         """The k nearest rows of each query.
 
         Parameters
@@ -38,6 +38,8 @@ class NumberSearch(Neighbors):
         return_distance : bool, default=True
         mask : array-like of bool of shape (n_samples_fit,), default=None
             The rows that may be found; None: all.
+        return_ids : bool, default=False
+            Return the ids of the rows in place of their numbers, if they were fitted with ids.
 
         Returns
         -------
@@ -52,12 +54,15 @@ class NumberSearch(Neighbors):
         -----
         O(n d) a query, split over threads. Memory beyond input and output is bounded by `working_memory`.
         """
+        ids = self._require_ids() if require_truth("return_ids", return_ids) else None
         search = self._ask(X, "kneighbors", mask)
         k = self._check_k("n_neighbors", self.n_neighbors if n_neighbors is None else n_neighbors, search)
         shape = len(search.queries), k
         distances, indices = np.empty(shape) if return_distance else None, np.empty(shape, dtype=np.intp)
         with search.progress:
             self._scan.nearest(search, distances, indices)
+        if ids is not None:
+            indices = ids.values[indices]
         return (distances, indices) if return_distance else indices
 
     def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity", *, mask=None):
@@ -89,7 +94,9 @@ class RadiusSearch(Neighbors):
         least = -np.inf if self.metric == "dot" else 0
         return require_radius(self.radius if radius is None else radius, least, n_queries)
 
-    def radius_neighbors(self, X=None, radius=None, return_distance=True, sort_results=False, *, mask=None):
+    def radius_neighbors(
+        self, X=None, radius=None, return_distance=True, sort_results=False, *, mask=None, return_ids=False
+    ):
         """Every row within a radius of each query.
 
         Parameters
@@ -103,6 +110,8 @@ class RadiusSearch(Neighbors):
             By ascending distance, then index; otherwise by index.
         mask : array-like of bool of shape (n_samples_fit,), default=None
             The rows that may be found; None: all.
+        return_ids : bool, default=False
+            Return the ids of the rows in place of their numbers, if they were fitted with ids.
 
         Returns
         -------
@@ -110,6 +119,7 @@ class RadiusSearch(Neighbors):
             Only with `return_distance`.
         indices : ndarray of shape (n_queries,) of intp arrays
         """
+        ids = self._require_ids() if require_truth("return_ids", return_ids) else None
         search = self._ask(X, "radius_neighbors", mask)
         radius = self._check_radius(radius, len(search.queries))
         sort_results = require_truth("sort_results", sort_results)
@@ -123,6 +133,9 @@ class RadiusSearch(Neighbors):
             for i, found in enumerate(zip(indices, distances)):
                 order = np.lexsort(found)
                 indices[i], distances[i] = found[0][order], found[1][order]
+        if ids is not None:
+            for i, found in enumerate(indices):
+                indices[i] = ids.values[found]
         return (distances, indices) if return_distance else indices
 
     def radius_neighbors_graph(self, X=None, radius=None, mode="connectivity", sort_results=False, *, mask=None):

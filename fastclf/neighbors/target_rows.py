@@ -20,7 +20,7 @@ class TargetRows(Neighbors):
     def _check_rest(self, sizes, entries):
         Array("float64", "n_rows", *[None] * (np.ndim(self._y) > 1)).check("_y", self._y, sizes, entries)
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, *, ids=None):
         """Keep the rows, by reference, and their targets.
 
         Parameters
@@ -33,15 +33,18 @@ class TargetRows(Neighbors):
             The multiplicity of each row, from 0 up: a row with weight 0 is ignored, and weight 2 means two equal rows.
             The `n_neighbors` neighbours of a query are taken in order of distance until their weights add up to
             `n_neighbors`; the last one counts in part.
+        ids : array-like of int or str of shape (n_samples,), default=None
+            An id for each row, all different, which stays with the row when rows are added or removed: `kneighbors`
+            returns ids on request, and `remove` takes them. None: rows have numbers only.
 
         Returns
         -------
         self
         """
         attributes, y = self._fit_rows(X, sample_weight, y, labels=False)
-        return self._become(_y=as_numbers(y), **attributes)
+        return self._become(_y=as_numbers(y), **attributes | self._new_ids(ids, len(y)))
 
-    def partial_fit(self, X, y, sample_weight=None):
+    def partial_fit(self, X, y, sample_weight=None, *, ids=None):
         """Append rows (a copy of them) to the fitted rows; the first call is a fit. The arguments are those of `fit`.
 
         Returns
@@ -50,11 +53,11 @@ class TargetRows(Neighbors):
             The same as if all rows had been fitted at once. O(d) per row, amortised.
         """
         if not self._is_fitted():
-            return self.fit(X, y, sample_weight)
+            return self.fit(X, y, sample_weight, ids=ids)
         n, attributes = self._add_rows(X, sample_weight)
         y = as_numbers(self._more_targets(y, n, self._y.shape[1:], labels=False))
         self._extend(attributes, "_y", self._y, y)
-        vars(self).update(attributes)
+        vars(self).update(attributes | self._more_ids(ids, n))
         return self
 
     def _targets(self):

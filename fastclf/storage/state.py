@@ -39,6 +39,7 @@ _CLASSES = {
     "PackedRows": "neighbors.packed_bits.PackedRows",
     "Precomputed": "neighbors.precomputed.Precomputed",
     "Room": "neighbors.living_rows.SpareRows",
+    "RowIds": "neighbors.row_ids.RowIds",
     "Scan": "neighbors.scan.Scan",
     "Segments": "neighbors.living_rows.Segments",
     "Sparse": "neighbors.inverted_index.Sparse",

@@ -328,7 +328,7 @@ def make_faulty(folder):
         (["train", "mixed.csv", "--model", "NearestNeighbors"], "there is no method 'NearestNeighbors'"),
         (["train", "mixed.csv", "--set", "C"], "--set is 'C'; NAME=VALUE is wanted, such as C=10"),
         (["train", "mixed.csv", "--set", "depth=3"], "tree has no parameter 'depth', only "),
-        (["train", "mixed.csv", "--set", "max_depth=-3"], "mixed.csv: "),
+        (["train", "mixed.csv", "--set", "max_depth=-3"], "tree: max_depth is -3"),
         (["train", "mixed.csv", "--out", "no/model"], "--out is no/model, but there is no folder no"),
         (["train", "mixed.csv", "--out", "mixed.csv"], "--out mixed.csv would overwrite the data"),
         (["predict", "none", "mixed.csv"], "none: there is no such file"),

@@ -327,3 +327,53 @@ def test_the_table_appears_as_methods_end(folder, capsys, monkeypatch):
     assert [line.partition(":")[0] for line in err.splitlines() if "s of fits" in line] == [
         "tree, 8 deep", "tree", "naive Bayes, normal", "naive Bayes, cuts",
     ]  # fmt: skip
+
+
+# Settings and progress
+
+
+@pytest.mark.parametrize("command", ["evaluate", "train", "tune"])
+@pytest.mark.parametrize(("method", "setting", "reason"), [
+    ("knn", "n_neighbors=many", "n_neighbors is 'many'; a whole number is wanted"),
+    ("knn", "weights=far", "weights is 'far'; one of 'uniform', 'distance'"),
+    ("svm", "C=-1", "C is -1; a number above 0"),
+    ("tree", "max_depth=0", "max_depth is 0; at least 1"),
+    ("tree", "max_features=root", "max_features is 'root'; one of 'sqrt', 'log2'"),
+    ("bayes", "distributions=normal", "distributions is 'normal'; one of 'auto', 'gaussian'"),
+    ("logistic", "solver=best", "solver is 'best'; one of 'auto'"),
+])  # fmt: skip
+def test_a_wrong_value_is_told_before_the_data_are_read(folder, capsys, command, method, setting, reason):
+    out = ["--out", "model"] if command == "train" else []
+    message = refused(capsys, [command, "absent.csv", "--model", method, "--set", setting, *out])
+    assert message.startswith(f"{method}: {reason}")
+    if command == "tune":
+        assert refused(capsys, ["tune", "absent.csv", "--model", method, "--grid", setting]) == message
+
+
+@pytest.mark.parametrize(("method", "setting"), [
+    ("knn", "n_neighbors=500"), ("tree", "max_features=9"), ("tree", "ccp_alpha=cv"), ("svm", "C=inf"),
+    ("bayes", "distributions=poisson"), ("knn", "metric=haversine"), ("tree", "cost_matrix=[[0,1,2],[1,0,1],[1,1,0]]"),
+    ("tree", "categorical_features=[7]"), ("NuSVC", "nu=0.9"), ("svm", "kernel=precomputed"),
+])  # fmt: skip
+def test_a_value_that_some_data_suit_is_left_to_the_data(folder, capsys, method, setting):
+    call = ["evaluate", "absent.csv", "--model", method, "--set", setting]
+    assert "there is no such file" in refused(capsys, call)
+
+
+def test_one_bar_counts_the_fits_of_all_methods_in_whole_numbers(folder, capsys):
+    write("data.csv", ["size", "label"], SIZE, LABEL)
+    capsys.readouterr()
+    assert cli.main(["compare", "data.csv", "--models", "tree,bayes,centroid", "--cv", "3"]) == 0
+    err = capsys.readouterr().err
+    n = len(compare.candidates("tree,bayes,centroid"))
+    assert f"{3 * n} of {3 * n} fits" in err
+    bars = {line.split(":")[0] for line in err.replace("\r", "\n").splitlines() if " fits [" in line}
+    assert bars == {"data.csv"}
+
+
+def test_an_error_of_the_commonest_class_cannot_be_read_as_its_share(folder, capsys):
+    write("data.csv", ["size", "label"], SIZE, ["a"] * 45 + ["b"] * 15)
+    assert cli.main(["evaluate", "data.csv", "--model", "tree", "--cv", "3", "--quiet"]) == 0
+    assert "error by the commonest class    25.00%" in capsys.readouterr().out
+    assert cli.main(["compare", "data.csv", "--models", "tree", "--cv", "3", "--quiet"]) == 0
+    assert "always the most frequent class  25.00%" in capsys.readouterr().out

@@ -336,7 +336,7 @@ def test_the_picture_shows_each_error_with_its_standard_error_and_the_baseline()
     (line,) = [line for line in ax.lines if line.get_linestyle() == "--"]
     assert line.get_xdata() == pytest.approx([2 / 3, 2 / 3])
     texts = " ".join(text.get_text() for text in ax.texts)
-    assert "majority class 66.7%" in texts
+    assert "always the majority class: 66.7%" in texts
     assert all(f"{result.error:.2%}" in texts for result in results.values())
 
 
