@@ -14,6 +14,11 @@ from .text_formats import DECIMAL_COMMA
 _LEAST_TEXTS = 20
 _MOST = 0.9
 
+# A number with a unit before or after it, and the spaces and apostrophes between its groups of three digits.
+_CURRENCY = "[€$£¥]|EUR|USD|GBP|CHF"
+_WITH_UNIT = re.compile(rf"([+\-\u2212]?)({_CURRENCY})?\s*([+\-\u2212]?[\d.,].*?)\s*([%‰]|{_CURRENCY})?", re.DOTALL)
+_BETWEEN_GROUPS = re.compile(r"(?<=\d)[ \u00a0\u202f'\u2019](?=\d{3}(?!\d))")
+
 _THOUSANDS = re.compile(r"[+-]?(\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d+)?([eE][+-]?\d+)?")
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:?\d\d)?)?")
 _OTHER_DATES = {
@@ -70,6 +75,12 @@ def parts_wanted(table, names):
 
 def _as_numbers(column):
     """A pair: the numbers in place of a column of texts, and a note about them; or the column itself and None."""
+    bare, unit = _without_unit(column)
+    if bare is not None:
+        given = [text for text in bare.tolist() if text is not None]
+        plain = all(map(is_number, given))
+        numbers, note = (_floats(bare, float), "numbers") if plain else _as_numbers(bare)
+        return numbers, note + (f", with the unit {unit!r}" if unit else ", with marks between the digits")
     given = [text for text in column.tolist() if text is not None]
     if given and all(map(_THOUSANDS.fullmatch, given)):
         return _floats(column, lambda text: float(text.replace(",", ""))), "numbers with a comma after the thousands"
@@ -83,6 +94,36 @@ def _as_numbers(column):
         numbers = _floats(column, lambda text: float(text) if is_number(text) else np.nan)
         return numbers, f"numbers, but for {len(faults)} of {len(column)} cells ({shown}), which count as missing"
     return column, None
+
+
+def _without_unit(column):
+    """(the texts without a unit and without spaces between groups of digits, the unit); or (None, "").
+
+    The former only if some text has one of these, all have the same unit or none, and all are then numbers.
+    """
+    bare, units, changed = [], set(), False
+    for text in column.tolist():
+        found = None if text is None else _WITH_UNIT.fullmatch(text)
+        if text is not None and found is None:
+            return None, ""
+        if found is not None:
+            sign, before, number, after = found.groups(default="")
+            number = _BETWEEN_GROUPS.sub("", sign + number).replace("\u2212", "-")
+            if (before and after) or not (
+                is_number(number) or _THOUSANDS.fullmatch(number) or DECIMAL_COMMA.fullmatch(number)
+            ):
+                return None, ""
+            units.add(before or after)
+            changed |= number != text
+        bare.append(None if text is None else number)
+    units.discard("")
+    if not changed or len(units) > 1:
+        return None, ""
+    plain = np.array(bare, dtype=object)
+    given = [text for text in bare if text is not None]
+    if not any(all(map(form, given)) for form in (is_number, _THOUSANDS.fullmatch, DECIMAL_COMMA.fullmatch)):
+        return None, ""
+    return plain, "".join(units)
 
 
 def _floats(column, number):

@@ -22,10 +22,10 @@ DATA_HELP = f"{FORMATS}, packed with gzip (.gz) or not; - is standard input"
 
 _TABLES = """\
 A table has a row for each example. In a .csv the first line holds the names of the columns, unless there is a number in
-it; commas, semicolons, tabs or | separate; a column of numbers alone is one of numbers, also with decimal commas; dates
-such as 2024-12-31 and 31.12.2024 become days; any other column is one of categories. An empty cell, ?, NA, nan and null
-are missing, and so are a few cells that are no numbers in a column of numbers. An .npz holds X and y, a LIBSVM text
-begins each line with its label.
+it; commas, semicolons, tabs or | separate; a column of numbers alone is one of numbers, also with decimal commas, with
+spaces or commas between thousands, or with one unit, % or a currency; dates such as 2024-12-31 and 31.12.2024 become
+days; any other column is one of categories. An empty cell, ?, NA, nan and null are missing, and so are a few cells that
+are no numbers in a column of numbers. An .npz holds X and y, a LIBSVM text begins each line with its label.
 A named column that numbers the rows one by one, or whose texts differ in nine of ten rows, is an id: it is left out,
 which a line tells, unless --keep names it.
 

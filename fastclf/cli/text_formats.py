@@ -15,6 +15,9 @@ MISSING = frozenset(["", "?", "NA", "N/A", "nan", "NaN", "null", "NULL", "None"]
 
 LIBSVM_LINE = re.compile(r"[+-]?[\d.eE+-]+([ \t]+(qid|\d+):\S+)+[ \t]*(#|\r?\n|$)")
 
+# The first line by which Excel is told the mark between cells.
+_MARK_LINE = re.compile(r"sep=(.)\s*")
+
 _QUOTED = re.compile(r'"[^"]*"')
 DECIMAL_COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?([eE][+-]?\d+)?")
 
@@ -54,8 +57,8 @@ def read_numbers(source):
         reading = _guessed(file, source.reading)
         names, _ = _lines(file, reading)
         file.seek(0)
-        rows = csv.reader(file, delimiter=reading.separator)
-        n_header = 0 if names is None else next((rows.line_num for line in rows if line), 0)
+        first = next((number for number, _ in _rows(file, reading)), 1)
+        n_header = first - (names is None)
         file.seek(0)
         for _ in range(n_header):
             file.readline()
@@ -78,6 +81,9 @@ def _guessed(file, reading):
     """
     first = [_QUOTED.sub("", line) for line in islice((line for line in file if line.strip()), _FIRST_LINES)]
     file.seek(0)
+    told = _MARK_LINE.fullmatch(first[0]) if first else None
+    if told is not None:
+        reading, first = reading._replace(separator=reading.separator or told[1]), first[1:]
     marks = [
         mark for mark in ";\t|," if first and mark in first[0]
     ]  # the comma comes last, because it may be a decimal comma
@@ -88,14 +94,23 @@ def _guessed(file, reading):
 
 def _lines(file, reading):
     """A pair: the names of the columns or None, and an iterator over (number, cells) of the remaining lines."""
-    rows = csv.reader(file, delimiter=reading.separator, skipinitialspace=True)
-    lines = ((rows.line_num, line) for line in rows if line)
+    lines = _rows(file, reading)
     first = next(lines, None)
     if first is None:
         return None, lines
     if reading.header is False or (reading.header is None and any(_is_number(cell, reading) for cell in first[1])):
         return None, chain([first], lines)
     return [name.strip() for name in first[1]], lines
+
+
+def _rows(file, reading):
+    """(number, cells) of each line that is not empty and does not only tell the mark between cells."""
+    rows = csv.reader(file, delimiter=reading.separator, skipinitialspace=True)
+    first = True
+    for cells in rows:
+        if cells and not (first and _MARK_LINE.fullmatch(reading.separator.join(cells))):
+            yield rows.line_num, cells
+        first = first and not cells
 
 
 def _is_number(cell, reading):

@@ -377,3 +377,49 @@ def test_an_error_of_the_commonest_class_cannot_be_read_as_its_share(folder, cap
     assert "error by the commonest class    25.00%" in capsys.readouterr().out
     assert cli.main(["compare", "data.csv", "--models", "tree", "--cv", "3", "--quiet"]) == 0
     assert "always the most frequent class  25.00%" in capsys.readouterr().out
+
+
+# Units, marks between digits, and Excel's first line
+
+
+@pytest.mark.parametrize(("cells", "numbers", "said"), [
+    (["12,5 %", "3 %", "1.000,25 %"], [12.5, 3, 1000.25], "numbers with decimal commas, with the unit '%'"),
+    (["5%", "17%", "-3%"], [5, 17, -3], "numbers, with the unit '%'"),
+    (["$1,234.50", "-$3.00", "$12"], [1234.5, -3, 12], "numbers with a comma after the thousands, with the unit '$'"),
+    (["1.234,50 €", "3 €", "\u22124,00 €"], [1234.5, 3, -4], "numbers with decimal commas, with the unit '€'"),
+    (["EUR 12", "EUR 13.5", "7"], [12, 13.5, 7], "numbers, with the unit 'EUR'"),
+    (["1 234,5", "12 345", "3"], [1234.5, 12345, 3], "numbers with decimal commas, with marks between the digits"),
+    (["1\u202f234,5", "1\u00a0234", "0,5"], [1234.5, 1234, 0.5], "numbers with decimal commas, with marks between"),
+    (["1'234.5", "1\u2019234", "9"], [1234.5, 1234, 9], "numbers, with marks between the digits"),
+], ids=str)  # fmt: skip
+def test_numbers_with_units_are_numbers(folder, cells, numbers, said):
+    write("data.csv", ["price", "town", "label"], cells * 20, ["a", "b", "c"] * 20, LABEL, mark="\t")
+    table, notes = columns.refined(read_table(folder / "data.csv")[0])
+    assert np.array_equal(table.columns[0], numbers * 20)
+    assert notes[0].startswith(f"column 'price' holds {said}")
+    assert table.columns[1].dtype == object
+
+
+@pytest.mark.parametrize("cells", [
+    ["5 %", "3 €", "1"], ["A 12", "B 13", "7"], ["12 Jan", "13 Feb", "3"], ["1 2", "3 4", "5 6"], ["%", "3 %", "4 %"],
+    ["1,2,3 %", "1,2 %", "3 %"], ["10-20", "20-30", "30-40"],
+], ids=str)  # fmt: skip
+def test_texts_with_digits_stay_texts(cells):
+    column = np.array(cells * 9, dtype=object)
+    table, notes = columns.refined(Table([column], ["x"]))
+    assert table.columns[0] is column
+    assert notes == []
+
+
+@pytest.mark.parametrize("mark", [";", ",", "\t", "|"])
+@pytest.mark.parametrize("header", [True, False])
+def test_the_line_that_tells_excel_the_mark_is_not_a_row(folder, mark, header):
+    write("data.csv", ["a", "b"] if header else [], range(5), range(5, 10), mark=mark)
+    expected, names = read(folder / "data.csv")
+    text = (folder / "data.csv").read_text()
+    (folder / "marked.csv").write_text(f"sep={mark}\n{text}")
+    found, found_names = read(folder / "marked.csv")
+    assert np.array_equal(found, expected)
+    assert found_names == names
+    table = read_table(folder / "marked.csv")[0]
+    assert np.array_equal(table.columns[0], range(5))
