@@ -146,7 +146,8 @@ def embed(model):
     model : estimator
         Fitted: a linear classifier with `coef_`, GaussianNB, MultinomialNB, ComplementNB, BernoulliNB, PoissonNB,
         CategoricalNB, a decision tree, SVC with a named kernel, or (for `nearest` only) an estimator by nearest
-        neighbours of dense rows with a named metric.
+        neighbours of dense rows with a named metric. Of a TableClassifier, its model: the rows of the handle are those
+        that `features(X)` makes; `export_c` has the code from the table to the label.
 
     Returns
     -------
@@ -168,10 +169,18 @@ def embed(model):
     ('linear', 1, array(['high', 'low'], dtype='<U4'))
     """
     form = form_of(model)
-    if isinstance(form, (Mixed, Products, TableRows)):
+    if isinstance(form, TableRows):
+        known = [codes for codes in form.codes if codes is not None]
+        if not all(np.array_equal(codes, np.arange(len(codes))) for codes in known):
+            raise TypeError(
+                f"model is {model!r}, whose tree lacks categories of the table; export_c takes it, and for"
+                " compiled code a fit with the categories that occur is wanted"
+            )
+        model, form = form.model, form.form
+    if isinstance(form, (Mixed, Products)):
         raise TypeError(
-            f"model is {model!r}, for which compiled code has no functions; export_c and export_onnx take it, and"
-            " GaussianNB and others without a table in front are wanted"
+            f"model is {model!r}, for which compiled code has no functions; export_c and export_onnx take it, and for"
+            " compiled code GaussianNB or a linear model is wanted"
         )
     d, classes = model.n_features_in_, getattr(model, "classes_", None)
     if isinstance(form, Rows):

@@ -14,6 +14,7 @@ import pytest
 from conftest import CHECKOUT, pairwise_grid
 
 import fastclf
+import fastclf.table
 from fastclf import capi
 from fastclf.embedding.handles import functions
 
@@ -322,6 +323,21 @@ def test_arrays_are_let_go_with_the_last_reference(rng):
 )
 def test_models_that_compiled_code_cannot_have_are_refused_in_one_sentence(model):
     with pytest.raises(TypeError, match=r"^model .* wanted"):
+        fastclf.embed(model)
+
+
+def test_the_model_of_a_table_answers_for_its_features(rng):
+    town = np.array(["Bern", "Köln", "Rom", None], dtype=object)[rng.integers(0, 4, 300)]
+    size = np.where(rng.random(300) < 0.1, np.nan, rng.standard_normal(300))
+    table = fastclf.table.Table([town, size], ["town", "size"])
+    y = np.where((town == "Rom") ^ (size > 0), "yes", "no")
+    for model in (fastclf.DecisionTreeClassifier(), fastclf.LogisticRegression(), fastclf.SVC(), fastclf.GaussianNB()):
+        model = fastclf.TableClassifier(model).fit(table, y)
+        embedded = fastclf.embed(model)
+        assert np.array_equal(labels(embedded, np.ascontiguousarray(model.features(table))), model.predict(table))
+    known = [["Bern", "Köln", "Paris", "Rom"], None]
+    model = fastclf.TableClassifier(categories=known, names=["town", "size"]).fit(table, y)
+    with pytest.raises(TypeError, match="lacks categories of the table; export_c"):
         fastclf.embed(model)
 
 
