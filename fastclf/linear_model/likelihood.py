@@ -35,6 +35,9 @@ _FAR = 100
 _SAFE = 1e140
 
 
+# The number of rows whose centred values are in float64 at a time.
+_COPIED_ROWS = 4096
+
 # The largest number of residuals, of all rows and classes, that are stored: 256 MB.
 _RESIDUALS = 1 << 25
 
@@ -363,8 +366,9 @@ class Likelihood:
         coef, intercept = Likelihood.coefficients(self, theta)
         p = linear_scores(self.X, coef, intercept, self.threads)
         if self.K == 1:
-            p = 0.5 * (1 + np.tanh(0.5 * p))
-            doubt = (p * (1 - p))[:, 0]
+            np.exp(np.negative(np.abs(p, out=p), out=p), out=p)
+            p /= (1 + p) ** 2  # p (1 - p), to full precision also where p rounds to 1
+            doubt = p[:, 0].copy()
         else:
             p -= p.max(axis=1, keepdims=True)
             np.exp(p, out=p)
@@ -478,7 +482,7 @@ class Likelihood:
 
 
 class RowsInDoubt:
-    """Second derivatives of a dense Likelihood on some of its rows.
+    """Second derivatives of a dense Likelihood on some of its rows, in float32, which suffices for a direction.
 
     Parameters
     ----------
@@ -486,40 +490,54 @@ class RowsInDoubt:
     rows : ndarray of int
         Row numbers.
     p : ndarray of shape (len(rows), K)
-        Probabilities of the classes; with two classes of the second one.
+        Probabilities of the classes; with two classes p (1 - p).
     """
 
     def __init__(self, problem, rows, p):
-        self.pull, self.p = problem.pull, p
-        self.weights = (problem.weights[rows] if len(problem.weights) else np.ones(len(rows))) / problem.total
-        self.Z = np.full((len(rows), problem.d + 1), problem.bias)
-        np.subtract(problem.X[rows], problem.mean, out=self.Z[:, :-1])
-        self.Z[:, :-1] *= problem.factor
+        self.pull, self.numbers = problem.pull, np.arange(len(rows))
+        weights = (problem.weights[rows] if len(problem.weights) else np.ones(len(rows))) / problem.total
+        self.unit = float(weights.max(initial=1e-300))  # float32 holds the weights in this unit
+        self.weights = (weights / self.unit).astype(np.float32)[:, None]
+        if problem.K == 1:
+            self.bends, self.p = p.astype(np.float32), None
+        else:
+            self.top = p.argmax(axis=1)
+            rest = p.copy()
+            rest[self.numbers, self.top] = 0
+            bends = 1 - p
+            bends[self.numbers, self.top] = rest.sum(axis=1)  # without cancellation where p is nearly 1
+            self.bends, self.p = (bends * p).astype(np.float32), p.astype(np.float32)
+        self.Z = np.full((len(rows), problem.d + 1), problem.bias, np.float32)
+        for start in range(0, len(rows), _COPIED_ROWS):
+            part = problem.X[rows[start : start + _COPIED_ROWS]] - problem.mean
+            part *= problem.factor
+            self.Z[start : start + _COPIED_ROWS, :-1] = part
 
     def times(self, V):
         """The second derivatives times V, both of shape (K, D)."""
-        S = self.Z @ V.T
-        if S.shape[1] == 1:
-            S *= self.p * (1 - self.p)
+        size = float(np.abs(V).max(initial=1e-300))
+        S = self.Z @ (V / size).astype(np.float32).T
+        if self.p is None:
+            S *= self.bends
         else:
+            S -= S[self.numbers, self.top][:, None]
+            S -= np.einsum("ik,ik->i", self.p, S)[:, None]
             S *= self.p
-            S -= self.p * S.sum(axis=1, keepdims=True)
-        S *= self.weights[:, None]
-        return S.T @ self.Z + self.pull * V
+        S *= self.weights
+        return (S.T @ self.Z) * (self.unit * size) + self.pull * V
 
     def shared(self):
         """The mean of the diagonal blocks over the classes, of shape (1, D, D)."""
-        bends = self.weights * np.mean(self.p * (1 - self.p), axis=1)
-        return (self.Z.T @ (self.Z * bends[:, None]) + np.diag(self.pull))[None]
+        bends = self.weights * self.bends.mean(axis=1, keepdims=True)
+        return (self.unit * (self.Z.T @ (self.Z * bends)) + np.diag(self.pull))[None]
 
     def diagonal(self):
         """The diagonal blocks of the classes, of shape (K, D, D)."""
-        blocks = np.empty((self.p.shape[1], *self.Z.shape[1:] * 2))
-        for block, p in zip(blocks, self.p.T):
-            used = p * (1 - p) * self.weights
-            rows = np.flatnonzero(used > 1e-4 * used.max(initial=0))
+        blocks = np.empty((self.bends.shape[1], *self.Z.shape[1:] * 2))
+        for block, bends in zip(blocks, (self.bends * self.weights).T):
+            rows = np.flatnonzero(bends > 1e-3 * bends.max(initial=0))
             Z = self.Z[rows]
-            np.matmul(Z.T, Z * used[rows, None], out=block)
+            np.multiply(Z.T @ (Z * bends[rows, None]), self.unit, out=block)
             block[np.diag_indices(len(block))] += self.pull
         return blocks
 

@@ -9,6 +9,7 @@ from itertools import islice
 import numpy as np
 
 from .._threads import aside
+from .likelihood import least_norm
 
 # The most step lengths that are tried before the function is considered flat.
 _TRIALS = 40
@@ -24,7 +25,7 @@ _MOST_COLUMNS = 1024
 _SURE, _DOUBTFUL_NUMBERS = 1e-3, 1 << 22
 # The largest number of multiplications in a product of second derivatives, and the number of such products in a step
 # after which the preconditioner is computed again.
-_CHEAP, _MANY_STEPS = 1 << 22, 25
+_CHEAP, _MANY_STEPS = 1 << 26, 25
 # Up to this number of columns conjugate gradients are preconditioned by a block for each class, else by one for all.
 _FEW_COLUMNS = 128
 # The largest number of steps of conjugate gradients to a direction, and the share of the gradient at which they end.
@@ -33,6 +34,8 @@ _CONJUGATE_STEPS, _CONJUGATE_SHARE = 100, 0.05
 _MANY_PARAMETERS = 1 << 16
 # The number of steps until L-BFGS computes second derivatives again; the number doubles each time.
 _STEPS = 15
+# If L-BFGS is likely to end within this number of steps, it is not left for truncated Newton's method.
+_FEW_STEPS = 6
 # The most steps that are taken towards the optimum of a sample of the rows.
 _SAMPLE_STEPS = 100
 # The number of multiplications that take as long as the Python code of a call, 50 us.
@@ -152,8 +155,8 @@ def truncated_newton(problem, point, tol):
     if problem.sparse or not problem.penalty > 0:
         return
     D = problem.d + 1
-    share, n_slow, most = _SURE, 0, min(len(problem.codes), _DOUBTFUL_NUMBERS // D)
-    if D > _MOST_COLUMNS or most * D * problem.K > _CHEAP:
+    share, n_slow, most = _SURE, 0, min(len(problem.codes), _DOUBTFUL_NUMBERS // D, _CHEAP // (D * problem.K))
+    if D > _MOST_COLUMNS:
         return
     precondition, n_steps = None, 0
     while not point.is_optimal(tol):
@@ -319,17 +322,25 @@ def quasi_newton_points(problem, theta, tol, every=1):
             steps = compact_lbfgs(evaluate, last, tol, inverse_of(curvature))
         else:
             steps = lbfgs(evaluate, last, tol, inverse_of(curvature), history)
+        n_done = 0
         for found in islice(steps, n_steps):
-            point = found
+            point, n_done = found, n_done + 1
             yield point
         if point is last:
             return
-        if every == 1:
+        if every == 1 and _steps_left(last, point, n_done, tol) > _FEW_STEPS:
             for found in truncated_newton(problem, point, tol):
                 point, history = found, []
                 yield point
         kind, step = _affordable(problem, every)
         n_steps = None if kind is None else 2 * n_steps
+
+
+def _steps_left(first, point, n_steps, tol):
+    """The number of steps to the optimum if the norm of the gradient falls on as it fell in n_steps from `first`."""
+    rate = np.log(first.norm / point.norm) / n_steps if point.norm > 0 else 0
+    least = least_norm(point.objective, len(point.theta), tol)
+    return np.log(point.norm / least) / rate if rate > 0 and least > 0 else np.inf
 
 
 def _affordable(problem, every=1):
