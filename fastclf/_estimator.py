@@ -12,7 +12,7 @@ from ._parameters import check_parameters
 from ._sklearn_bases import join, joins
 from ._snapshot import ASSIGNED, is_fitted, mark_assigned, on_snapshots, tell_assigned
 from ._state_table import DeclaredState, Names, Size, declare, has, where
-from ._validation import as_matrix, as_numbers, as_sample_weight, feature_names
+from ._validation import as_array, as_matrix, as_numbers, as_sample_weight, described, feature_names
 
 
 def clone(estimator):
@@ -230,7 +230,7 @@ class Estimator(DeclaredState):
             inner = getattr(self, name)
             if not hasattr(inner, "set_params"):
                 raise ValueError(
-                    f"{name} of {self} is {inner!r}, which has no parameters such as {next(iter(values))!r}"
+                    f"{name} of {self} is {described(inner)}, which has no parameters such as {next(iter(values))!r}"
                 )
             inner.set_params(**values)
         return self
@@ -299,6 +299,8 @@ class Estimator(DeclaredState):
         elif fitted is not None and not np.array_equal(fitted, names):
             raise ValueError(_different_names(fitted, names))
         X = (as_rows or self._as_rows)(X, name)
+        if len(X.shape) != 2:
+            raise ValueError(f"X has shape {X.shape}; (n_samples, n_features) is wanted")
         if X.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {X.shape[1]} features, but {name} is expecting {self.n_features_in_} features as input."
@@ -331,7 +333,7 @@ def _different_names(fitted, names):
 
 def _like(y, predicted):
     """y in the shape of the predictions; another number of entries is an error."""
-    y = np.asarray(y)
+    y = as_array(y, "y")
     if y.ndim == 0 or y.size != predicted.size or len(y) != len(predicted):
         raise ValueError(f"y has shape {y.shape} for {len(predicted)} rows of X; shape {predicted.shape} is wanted")
     return y.reshape(predicted.shape)

@@ -4,7 +4,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._validation import as_array, as_sample_weight, as_targets, encode_labels, require_label_dtype, require_number
+from ._validation import (
+    as_array,
+    as_sample_weight,
+    as_targets,
+    described,
+    encode_labels,
+    require_label_dtype,
+    require_number,
+)
 
 
 class Labels(NamedTuple):
@@ -73,7 +81,7 @@ def declared_classes(classes, known):
     if given.ndim != 1 or len(given) == 0:
         raise ValueError(f"classes has shape {given.shape}; a list of labels is wanted")
     require_label_dtype(given, "classes")
-    given = encode_labels(given)[0]
+    given = encode_labels(given, "classes")[0]
     if known is not None and not np.array_equal(given, known):
         raise ValueError(f"`classes={given}` is not the same as on last call to partial_fit, was: {known}")
     return given
@@ -82,7 +90,10 @@ def declared_classes(classes, known):
 def encode_known(classes, y):
     """The index of each label in the sorted classes; a label that is no class is refused."""
     found, codes = encode_labels(y)
-    place = np.minimum(np.searchsorted(classes, found), len(classes) - 1)
+    try:
+        place = np.minimum(np.searchsorted(classes, found), len(classes) - 1)
+    except TypeError:
+        raise TypeError(f"y has labels like {found[0]!r}, which do not sort with the classes {classes}") from None
     unknown = classes[place] != found
     if unknown.any():
         raise ValueError(f"The target label(s) {found[unknown]} in y do not exist in the initial classes {classes}")
@@ -104,7 +115,7 @@ def class_factors(class_weight, classes, heavy):
         return heavy.sum() / (len(classes) * heavy)
     if not isinstance(class_weight, dict):
         kind = ValueError if isinstance(class_weight, str) else TypeError
-        raise kind(f"class_weight is {class_weight!r}; a dict, 'balanced' or None is wanted")
+        raise kind(f"class_weight is {described(class_weight)}; a dict, 'balanced' or None is wanted")
     given = {
         label: require_number(f"class_weight[{label!r}]", factor, 0, finite=True)
         for label, factor in class_weight.items()

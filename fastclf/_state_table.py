@@ -99,9 +99,10 @@ def check_each(owner, table, sizes, entries, whole=None):
         elif whole is None:
             if not hasattr(owner, name):
                 raise ValueError(f"{name} of the {type(owner).__name__} is missing")
-            entry.check(name, getattr(owner, name), sizes, entries)
+            # a condition may hold only since a parameter was assigned, so that the contents were never checked
+            entry.check(name, getattr(owner, name), sizes, entries or entry.condition is not None)
         else:
-            entry.check(f"{whole}[{name!r}]", owner[name], sizes, entries)
+            entry.check(f"{whole}[{name!r}]", owner[name], sizes, entries or entry.condition is not None)
 
 
 class Entry:

@@ -20,6 +20,8 @@ from queue import SimpleQueue
 
 import numpy as np
 
+from ._described import described
+
 # The largest number of threads. Work is cut into pieces for each thread, so that a user's 10^30 would never end.
 _MOST_THREADS = 1024
 
@@ -87,7 +89,7 @@ def n_threads(n_jobs=None):
     try:
         n_jobs = operator.index(None if isinstance(n_jobs, bool) else n_jobs)
     except TypeError:
-        raise TypeError(f"n_jobs is {n_jobs!r}; a whole number or None is wanted") from None
+        raise TypeError(f"n_jobs is {described(n_jobs)}; a whole number or None is wanted") from None
     if n_jobs == 0:
         raise ValueError("n_jobs is 0; None or -1 (every CPU) or a positive number of threads is wanted")
     return min(n_jobs, _MOST_THREADS) if n_jobs > 0 else max(1, n_cpus() + 1 + n_jobs)
@@ -355,7 +357,7 @@ class Progress:
 
     def __init__(self, total, label, verbose=0, callback=None, value_name=None, *, unit="rows", each=1):
         if callback is not None and not callable(callback):
-            raise TypeError(f"callback is {callback!r}; a function of (step, total, value) or None is wanted")
+            raise TypeError(f"callback is {described(callback)}; a function of (step, total, value) or None is wanted")
         self.total, self.label, self.verbose, self.callback = total, label, verbose, callback
         self.unit, self.each = "steps" if total is None else unit, max(each, 1)
         self.watched = bool(verbose) or callback is not None

@@ -4,10 +4,13 @@ Every error message is one sentence that names the argument, the given value and
 """
 
 import operator
+import os
 from numbers import Real
+from pathlib import Path
 
 import numpy as np
 
+from ._described import described
 from ._exceptions import warn
 from ._threads import copy_rows, ranges
 
@@ -59,6 +62,8 @@ def as_array(X, name):
             f"{name} is an array with masked entries; a value is wanted for each (pass {name}.filled(...))"
         )
     if isinstance(X, np.ndarray):
+        if X.dtype.kind == "V":
+            raise TypeError(f"{name} is a structured array, of dtype {X.dtype}; an array of one type is wanted")
         return np.asarray(X) if isinstance(X, np.matrix) else X  # columns of np.matrix would be matrices
     refuse_collection(X, name)
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
@@ -207,14 +212,33 @@ def require_label_dtype(array, name):
         )
 
 
-def require_labels(y):
+def require_labels(y, name="y"):
     """Refuse an array of objects in which a label is missing."""
     # NaN and NaT differ from themselves, and the comparison of pandas.NA with itself is NA
     if y.dtype.kind == "O" and any(label is None or (label != label) is not False for label in y.tolist()):
-        raise ValueError("Input y contains NaN or None; a label is wanted for every row")
+        raise ValueError(f"Input {name} contains NaN or None; a label is wanted for every row")
 
 
-def encode_labels(y):
+def as_label_list(labels, name="labels"):
+    """A list of labels as an array of shape (n_labels,), whose entries can be keys of a dict."""
+    labels = as_array(labels, name)
+    if labels.ndim != 1:
+        raise ValueError(f"{name} is {described(labels)}; a list of labels is wanted")
+    for label in labels.tolist() if labels.dtype.kind == "O" else []:
+        as_label(label, name)
+    return labels
+
+
+def as_label(value, name):
+    """A single label, such as a number or a string; no array and no list."""
+    if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind != "O":
+        value = value[()]
+    if not isinstance(value, (str, bytes)) and (hasattr(value, "__iter__") or type(value).__hash__ is None):
+        raise TypeError(f"{name} is {described(value)}; a single label is wanted")
+    return value
+
+
+def encode_labels(y, name="y"):
     """(classes, codes) of labels of shape (n,): the sorted distinct labels, and each label's index in `classes`."""
     if y.dtype.kind == "f" and (y != np.floor(y)).any():
         raise ValueError(
@@ -222,8 +246,8 @@ def encode_labels(y):
             " on a regression target with continuous values."
         )
     if len(y) == 0:
-        raise ValueError("y has 0 entries; at least one row with a label is wanted")
-    require_labels(y)
+        raise ValueError(f"{name} has 0 entries; at least one row with a label is wanted")
+    require_labels(y, name)
     if y.dtype.kind in "bi":
         low, high = int(y.min()), int(y.max())
         if high - low < min(len(y), 1 << 16):
@@ -238,8 +262,13 @@ def encode_labels(y):
     except TypeError:
         kinds = sorted({type(label).__name__ for label in y.tolist()})
         raise TypeError(
-            f"y holds labels of types {', '.join(kinds)}, which cannot be sorted; one type is wanted"
+            f"{name} holds labels of types {', '.join(kinds)}, which cannot be sorted; one type is wanted"
         ) from None
+
+
+def encode_groups(groups, name="groups"):
+    """As `encode_labels`, but also for numbers that are not whole."""
+    return np.unique(groups, return_inverse=True) if groups.dtype.kind == "f" else encode_labels(groups, name)
 
 
 def _encode_small_range(y, low, high):
@@ -285,6 +314,27 @@ def as_list(value, name):
     return list(value)
 
 
+def as_path(path, name="path"):
+    """The path of a file, given as str, bytes or path-like."""
+    try:
+        path = os.fsdecode(path)
+    except TypeError:
+        raise TypeError(f"{name} is {described(path)}; a str or path-like is wanted") from None
+    if path == "" or "\0" in path:
+        raise ValueError(f"{name} is {described(path)}; the path of a file is wanted")
+    if os.path.isdir(path):
+        raise ValueError(f"{name} is {described(path)}, which is a directory; the path of a file is wanted")
+    return Path(path)
+
+
+def as_names(names, name, n, wrong=ValueError):
+    """n names of a user as a list of strings; another number of names is an error of the class `wrong`."""
+    names = as_list(names, name)
+    if len(names) != n:
+        raise wrong(f"{name} must contain {n} elements, got {len(names)}")
+    return [str(each) for each in names]
+
+
 def as_float64(value, name):
     """An array-like of numbers as an array of float64."""
     try:
@@ -303,8 +353,7 @@ def as_sample_weight(sample_weight, n_samples, all_zero=False):
     weight = as_array(sample_weight, "sample_weight")
     if weight.ndim == 0 and isinstance(sample_weight, np.ndarray):
         raise TypeError(
-            "Input should have at least 1 dimension i.e. satisfy `len(x.shape) > 0`, got scalar"
-            f" `{weight.astype(float)!r}` instead."
+            f"Input should have at least 1 dimension i.e. satisfy `len(x.shape) > 0`, got scalar `{weight!r}` instead."
         )
     if weight.ndim == 0:
         weight = np.full(n_samples, weight)
@@ -330,14 +379,6 @@ def require_weight(weight):
     """Refuse sample weights that are all 0."""
     if not weight.any():
         raise ValueError("sample_weight is zero for every row; a weight above 0 is wanted")
-
-
-def described(value):
-    """A value as a message shows it: the value itself, or its type if this is shorter."""
-    if isinstance(value, np.ndarray):
-        return f"an array of shape {value.shape} and dtype {value.dtype}"
-    text = repr(value)
-    return text if len(text) <= 80 and "\n" not in text else f"a {type(value).__name__}"
 
 
 def require_integer(name, value, low, high=None):

@@ -56,6 +56,8 @@ class Table:
     """
 
     def __init__(self, columns, names=None):
+        if isinstance(columns, np.ndarray) and columns.ndim != 2:
+            raise ValueError(f"columns has shape {columns.shape}; (n_samples, n_columns), or a list, is wanted")
         self.matrix = columns if isinstance(columns, np.ndarray | Csr) else None
         if isinstance(columns, Csr):
             columns = range(columns.shape[1])  # the columns of a Csr stay in one matrix, and are only numbered here
@@ -280,7 +282,7 @@ class TableClassifier(Classifier, shortcuts=True):
 
             return DecisionTreeClassifier()
         if isinstance(self.model, type) or not hasattr(self.model, "predict"):
-            raise TypeError(f"model is {self.model!r}; a classifier is wanted")
+            raise TypeError(f"model is {described(self.model)}; a classifier is wanted")
         return self.model
 
     def __sklearn_tags__(self):
@@ -330,7 +332,7 @@ class TableClassifier(Classifier, shortcuts=True):
     def _prepared(self, X):
         """(attributes with an unfitted model, the matrix that the model is to be fitted on)."""
         if self.scale not in (True, False, "auto"):
-            raise ValueError(f"scale is {self.scale!r}; True, False or 'auto' is wanted")
+            raise ValueError(f"scale is {described(self.scale)}; True, False or 'auto' is wanted")
         table = Table.of(X)
         names, categories = table.names, self._given_categories(table)
         if self.names is not None:
@@ -399,7 +401,7 @@ class TableClassifier(Classifier, shortcuts=True):
     def takes_as_is(self, X):
         """Whether the features of the model are the matrix X itself if X has no missing values."""
         model = self._model()
-        if not isinstance(X, np.ndarray | Csr):
+        if not isinstance(X, Csr) and (not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "biuf"):
             return False
         return not any(self.categories or []) and (is_native(model) or not self._shifts(model, X, 0))
 

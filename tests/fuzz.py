@@ -274,7 +274,7 @@ class Calls:
         if name == "sample_weight":
             return drawn_weights(len(numbers), rng)
         if name == "other":
-            return rng.choice([self.model, self.make().fit(*self.data), self.make(), *JUNK])
+            return rng.choice([self.model, self.make().fit(*ESTIMATORS[self.name][1:]), self.make(), *JUNK])
         if name == "folds":
             return np.array([rng.randrange(-1, 4) for _ in numbers])
         if name == "mask":
@@ -596,7 +596,8 @@ def drive(minutes, kinds, first, most=None):
     stop, wrong, n_cases = time.monotonic() + 60 * minutes, {}, 0
     while time.monotonic() < stop and n_cases != most:
         command = [sys.executable, __file__, "--worker", str(first), "--kinds", *kinds]
-        worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        # without a buffer, so that the selector knows of every line
+        worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
         chooser = selectors.DefaultSelector()
         chooser.register(worker.stdout, selectors.EVENT_READ)
         case = None
@@ -610,9 +611,9 @@ def drive(minutes, kinds, first, most=None):
             if used is not None:
                 wrong[case] = f"hangs: nothing for {time.monotonic() - began:.0f} s"
                 break
-            line = worker.stdout.readline()
+            line = worker.stdout.readline().decode()
             if not line:
-                wrong[case] = f"the process ended with {worker.wait()}: {worker.stderr.read()[-300:]}"
+                wrong[case] = f"the process ended with {worker.wait()}: {worker.stderr.read().decode()[-300:]}"
                 break
             word, case, *text = line.split(maxsplit=2)
             n_cases += word == "case"

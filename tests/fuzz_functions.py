@@ -1,9 +1,11 @@
 """Random calls of the public functions: metrics, splits, cross-validation, tuning, graphs, embedding and pictures."""
 
 import inspect
+import os
 import random
 import sys
 import tempfile
+from itertools import islice
 from pathlib import Path
 
 import matplotlib
@@ -13,7 +15,9 @@ from hard_rows import drawn_rows, drawn_targets, drawn_weights
 from sentences import JUNK, is_sentence, strange
 
 import fastclf
-from fastclf import display, metrics
+from fastclf import DecisionTreeClassifier, display, metrics, tree
+from fastclf.model_selection import check_cv
+from fastclf.table import Table
 
 matplotlib.use("agg")
 
@@ -29,12 +33,17 @@ def public_functions():
         for key in ("from_estimator", "from_predictions"):
             if hasattr(getattr(display, name), key):
                 found[f"{name}.{key}"] = getattr(getattr(display, name), key)
+    found |= {name: getattr(tree, name) for name in tree.__all__ if inspect.isfunction(getattr(tree, name))}
+    found |= {"check_cv": check_cv, "Table": Table}
     return found | {
         name: getattr(metrics, name) for name in metrics.__all__ if inspect.isfunction(getattr(metrics, name))
     }
 
 
 FUNCTIONS = public_functions()
+
+# A tree of several outputs.
+TREES = DecisionTreeClassifier(max_depth=2).fit(X, np.column_stack([Y, X[:, 2] > 1]))
 
 # Estimators whose fits take a millisecond.
 QUICK = ["GaussianNB", "KNeighborsClassifier", "DecisionTreeClassifier", "LogisticRegression", "Perceptron", "SVC"]
@@ -49,6 +58,14 @@ GRIDS = [
     {},
 ]
 SCORES = [None, "accuracy", "neg_log_loss", "roc_auc", "f1", "balanced_accuracy", "r2", ["accuracy", "f1"], "unknown"]
+
+# Arguments that say how often work is done: for a huge number it takes for ever, as the user asks.
+COUNTS = {"n_permutations", "n_alphas", "grid_resolution", "n_repeats", "n_splits", "n_bins"}
+
+
+def asks_for_much(value):
+    return isinstance(value, int) and value > 1000
+
 
 # Values of arguments by name.
 KNOWN = {
@@ -95,6 +112,16 @@ KNOWN = {
     "pre_dispatch": ["2*n_jobs"],
     "name": ["model", "1", "", "a b"],
     "ax": [None],
+    "feature_names": [None, ["a", "b", "c"], ["a"]],
+    "class_names": [None, ["a", "b"], True],
+    "label": ["all", "root", "none"],
+    "max_depth": [None, 0, 1],
+    "precision": [0, 3],
+    "spacing": [1, 3],
+    "decimals": [0, 2],
+    "out_file": [None],
+    "columns": [[X[:, 0], Y], [X[:, 0]], X.T],
+    "names": [None, ["a", "b"], ["a"]],
     "params": [None, {"sample_weight": np.ones(40)}, {"unknown": 3}],
 }
 
@@ -108,8 +135,9 @@ def functions(number, tell):
     function = FUNCTIONS[name]
     parameters = inspect.signature(function).parameters.values()
     drawn = Arguments(rng)
-    args, options = [], {}
+    args, options, before = [], {}, os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)  # junk may be the name of a new file
         for parameter in parameters:
             if parameter.kind is parameter.VAR_POSITIONAL:
                 args = [drawn.value(key) for key in ("X", "y")]
@@ -123,12 +151,13 @@ def functions(number, tell):
         try:
             result = function(*args, **options)
             if hasattr(result, "split"):
-                list(result.split(*(drawn.value(key) for key in ("X", "y", "groups"))))
+                list(islice(result.split(*(drawn.value(key) for key in ("X", "y", "groups"))), 20))
         except Exception as error:
             if not is_sentence(error):
                 raise strange(error) from error
             tell(f"  refused: {str(error)[:150]}")
         finally:
+            os.chdir(before)
             if "matplotlib.pyplot" in sys.modules:
                 matplotlib.pyplot.close("all")
 
@@ -145,7 +174,7 @@ class Arguments:
     def value(self, name):
         rng = self.rng
         if rng.random() < 0.08:
-            return rng.choice(JUNK)
+            return rng.choice([junk for junk in JUNK if name not in COUNTS or not asks_for_much(junk)])
         if name in ("X", "graph"):
             return self.X if name == "X" else fastclf.kneighbors_graph(X, 3, mode="distance")
         if name in ("y", "y_true", "y1", "stratify", "test_fold"):
@@ -156,6 +185,8 @@ class Arguments:
             return self.scores()
         if name == "sample_weight":
             return rng.choice([None, drawn_weights(len(self.numbers), rng)])
+        if name == "decision_tree":
+            return rng.choice([DecisionTreeClassifier(max_depth=2).fit(X, Y), TREES, self.estimator()])
         if name in ("estimator", "model"):
             return self.estimator()
         if name in ("one", "other", "results", "displays"):

@@ -100,6 +100,12 @@ def test_a_copy_and_a_pickle_are_checked_too(duplicate):
         duplicate(model).predict(asked(model))
 
 
+def test_a_parameter_makes_the_attributes_that_it_concerns_be_checked():
+    model = FITTED["Nystroem"]().set_params(kernel="precomputed")
+    with pytest.raises(ValueError, match="component_indices_ has"):
+        model.transform(asked(model))
+
+
 def test_after_a_fit_that_fails_parameters_are_still_checked():
     model = FITTED["SVC"]().set_params(kernel="precomputed")
     with pytest.raises(ValueError, match="square matrix is wanted"):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._validation import require_strings
+from .._validation import require_integer, require_strings, require_truth
 from .drawing import axes, finish, require_method
 
 
@@ -64,12 +64,13 @@ class ValidationCurveDisplay:
     def from_estimator(cls, estimator, X, y, *, param_name, param_range, train=True, ax=None, **options):
         """Tune one parameter and draw its errors; `options` are those of :func:`fastclf.tune`."""
         from ..model_selection.curves import validation_curve
-        from ..model_selection.tuning import tune
+        from ..model_selection.tuning import as_grids, tune
 
         require_strings([param_name], "param_name")
+        param_range = as_grids({param_name: param_range})[0][param_name]
         found = tune(estimator, {param_name: param_range}, X, y, refit=False, **options)
         errors = None
-        if train:
+        if require_truth("train", train):
             kept = {k: v for k, v in options.items() if k in ("cv", "groups", "scoring", "n_jobs", "random_state")}
             scores, _ = validation_curve(estimator, X, y, param_name=param_name, param_range=param_range, **kept)
             errors = 1 - scores
@@ -138,6 +139,7 @@ class PruningDisplay(ValidationCurveDisplay):
     def from_estimator(cls, estimator, X, y, *, n_alphas=50, train=True, ax=None, **options):
         """Draw the errors for at most `n_alphas` alphas, each between two alphas where the tree of all rows changes."""
         require_method(estimator, "cost_complexity_pruning_path")
+        n_alphas = require_integer("n_alphas", n_alphas, 1)
         path = estimator.cost_complexity_pruning_path(X, y)
         alphas = path["ccp_alphas"]
         # the geometric middle of each interval of alphas with the same subtree (Breiman et al. 1984)

@@ -2,9 +2,18 @@
 
 import numpy as np
 
-from .._validation import as_array, as_float64, encode_labels, require_integer
+from .._validation import (
+    as_float64,
+    as_names,
+    as_vector,
+    described,
+    encode_labels,
+    require_finite,
+    require_integer,
+    require_number,
+)
 from ..tree.text import Conditions, Notation, reading_of
-from .drawing import axes, colours, finish
+from .drawing import axes, colours, finish, require_method
 
 
 class DecisionBoundaryDisplay:
@@ -51,6 +60,11 @@ class DecisionBoundaryDisplay:
         rows = as_float64(X, "X")
         if rows.ndim != 2 or rows.shape[1] != 2:
             raise ValueError(f"X has shape {rows.shape}; two features are wanted for a picture of the plane")
+        if len(rows) == 0:
+            raise ValueError("X has no row; at least one is wanted")
+        require_finite(rows, "X", cls.__name__)
+        require_method(estimator, "classes_")
+        eps = require_number("eps", eps, 0, finite=True)
         low, high = rows.min(axis=0), rows.max(axis=0)
         border = eps * np.where(high > low, high - low, 1)
         display = cls(estimator, *zip(low - border, high + border), grid_resolution=grid_resolution)
@@ -73,13 +87,13 @@ class DecisionBoundaryDisplay:
         elif hasattr(model, "decision_function") and len(classes) == 2:
             self._draw_margins(ax, x0, x1, grid)
         if X is not None and y is not None:
-            self._draw_rows(ax, np.asarray(X, float), y, palette)
+            self._draw_rows(ax, as_float64(X, "X"), y, palette)
         elif X is not None:
-            ax.scatter(*np.asarray(X, float).T, s=12, color="0.2")
+            ax.scatter(*as_float64(X, "X").T, s=12, color="0.2")
         ax.set(xlim=self.xlim, ylim=self.ylim)
         if feature_names is not None:
-            ax.set_xlabel(str(feature_names[0]))
-            ax.set_ylabel(str(feature_names[1]))
+            names = as_names(feature_names, "feature_names", 2)
+            ax.set(xlabel=names[0], ylabel=names[1])
         return finish(self, ax)
 
     def _asked(self, method, grid):
@@ -93,7 +107,9 @@ class DecisionBoundaryDisplay:
             return method(grid)
 
     def _draw_rows(self, ax, X, y, palette):
-        labels = as_array(y, "y")
+        labels = as_vector(y, "y")
+        if len(labels) != len(X):
+            raise ValueError(f"y has {len(labels)} entries and X {len(X)} rows; one label per row is wanted")
         classes = self.estimator.classes_
         predicted = self._asked(self.estimator.predict, X)
         marker = {"s": 22, "edgecolor": "white", "linewidth": 0.5, "zorder": 3}
@@ -177,22 +193,18 @@ class TreeDisplay:
 
     def __init__(self, estimator, *, max_depth=None, feature_names=None, class_names=None):
         estimator, fitted_names, texts = reading_of(estimator)
-        if not hasattr(estimator, "tree_"):
-            raise TypeError(f"estimator is {estimator!r}; a fitted decision tree is wanted")
+        if isinstance(estimator, type) or not hasattr(estimator, "tree_"):
+            raise TypeError(f"estimator is {described(estimator)}; a fitted decision tree is wanted")
         self.estimator = estimator
         self.max_depth = None if max_depth is None else require_integer("max_depth", max_depth, 0)
         names = getattr(estimator, "feature_names_in_", fitted_names) if feature_names is None else feature_names
-        self.feature_names = [f"x[{j}]" for j in range(estimator.n_features_in_)] if names is None else list(names)
+        d = estimator.n_features_in_
+        self.feature_names = [f"x[{j}]" for j in range(d)] if names is None else as_names(names, "feature_names", d)
         classes = getattr(estimator, "classes_", None)
         self.class_names = None
         if classes is not None:
-            self.class_names = [str(name) for name in (classes if class_names is None else class_names)]
-        d = estimator.n_features_in_
-        if len(self.feature_names) != d:
-            raise ValueError(f"feature_names has {len(self.feature_names)} entries; {d}, one per feature, are wanted")
-        self._conditions = Conditions(
-            estimator, estimator.tree_, list(map(str, self.feature_names)), texts, Notation(line_end="\n")
-        )
+            self.class_names = as_names(classes if class_names is None else class_names, "class_names", len(classes))
+        self._conditions = Conditions(estimator, estimator.tree_, self.feature_names, texts, Notation(line_end="\n"))
 
     @classmethod
     def from_estimator(cls, estimator, *, max_depth=None, feature_names=None, class_names=None, ax=None):

@@ -1,11 +1,11 @@
 """Export of fitted models: as C source without dependencies, and as ONNX graphs."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 
 from .. import __version__
+from .._validation import as_path, described
 from ..kernels.values import KINDS
 from ..neighbors.classifier import KNeighborsClassifier
 from ..neighbors.voting import Voters
@@ -71,7 +71,7 @@ def export_c(model, path, *, name="model"):
     True
     """
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name, re.ASCII):
-        raise ValueError(f"name is {name!r}; a C identifier is wanted")
+        raise ValueError(f"name is {described(name)}; a C identifier is wanted")
     form = form_of(model)
     n_outputs, body = _body(model, form)
     if isinstance(form, TreeNodes):
@@ -84,7 +84,7 @@ def export_c(model, path, *, name="model"):
     listed = ", ".join(f"PREFIX_{key} = {value}" for key, value in constants)
     text = "\n".join([_HEAD, f"enum {{ {listed} }};\n", _PROTOTYPE, *listed_labels, *body])
     text = text.replace("MODEL_TEXT", comment(f"{model!r}, by fastclf {__version__}"))
-    Path(path).write_text(re.sub(r"\bPREFIX_", f"{name}_", text), encoding="ascii")
+    as_path(path).write_text(re.sub(r"\bPREFIX_", f"{name}_", text), encoding="ascii")
 
 
 def _body(model, form):
@@ -304,7 +304,8 @@ def _neighbors(model, form):
     target = (model._codes if classifies else model._y) if isinstance(model, Voters) else np.empty(0)
     if target.size != len(X) or model._weight is not None:
         raise TypeError(
-            f"model is {model!r}; a classifier or regressor with one output, fitted without sample_weight, is wanted"
+            f"model is {described(model)}; a classifier or regressor with one output, fitted without sample_weight, is"
+            " wanted"
         )
     if not isinstance(X, np.ndarray) or metric.name not in _TERMS or callable(model.weights):
         raise ValueError(
@@ -430,7 +431,7 @@ def export_onnx(model, path):
     while isinstance(inner, (TableRows, Products)):
         inner = inner.form
     if isinstance(inner, Rows):
-        raise TypeError(f"model is {model!r}, for which ONNX has no operator; export_c has it")
+        raise TypeError(f"model is {described(model)}, for which ONNX has no operator; export_c has it")
     from .onnx_graph import graph_of
 
-    Path(path).write_bytes(graph_of(model, form).SerializeToString())
+    as_path(path).write_bytes(graph_of(model, form).SerializeToString())

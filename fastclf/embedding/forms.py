@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._categories import codes_of
+from .._described import described
 from ..kernel_approximation.generalised import GeneralisedLinearClassifier
 from ..kernels.values import KINDS
 from ..linear_model.scores import LinearClassifier, as_dense
@@ -173,7 +174,7 @@ def form_of(model):
         if type(model) in _BAYES:
             with np.errstate(divide="ignore"):
                 return _BAYES[type(model)](model)
-    raise TypeError(f"model is {model!r}, which has no form for export; {_WANTED} is wanted")
+    raise TypeError(f"model is {described(model)}, which has no form for export; {_WANTED} is wanted")
 
 
 _WANTED = (

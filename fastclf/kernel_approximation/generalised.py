@@ -4,7 +4,7 @@ import numpy as np
 
 from .._estimator import Classifier, clone, only_if
 from .._state_table import Part, declare, require_same
-from .._validation import feature_names
+from .._validation import described, feature_names
 from ..linear_model.least_squares import LeastSquaresClassifier
 from ..preprocessing.base import FeatureMap
 from ..preprocessing.functions import FunctionFeatures
@@ -69,8 +69,8 @@ class GeneralisedLinearClassifier(Classifier):
             "model": LeastSquaresClassifier() if self.model is None else self.model,
         }
         for name, method in (("feature_map", "transform"), ("model", "predict")):
-            if isinstance(parts[name], type) or not hasattr(parts[name], method):
-                raise TypeError(f"{name} is {parts[name]!r}; an estimator with fit and {method} is wanted")
+            if isinstance(parts[name], type) or not all(hasattr(parts[name], each) for each in ("fit", method)):
+                raise TypeError(f"{name} is {described(parts[name])}; an estimator with fit and {method} is wanted")
         return parts["feature_map"], parts["model"]
 
     def __sklearn_tags__(self):

@@ -10,6 +10,7 @@ from .._labels import as_labels, class_factors
 from .._state_table import Array, declare
 from .._threads import Progress, map_rows, n_threads
 from .._validation import (
+    described,
     require_choice,
     require_integer,
     require_number,
@@ -329,7 +330,7 @@ def penalty_of(penalty, l1_ratio, unpenalised):
     unpenalised: whether C is infinite, which means no penalty for penalty='deprecated' and 'l2'.
     """
     if penalty != "deprecated" and (penalty not in _PENALTIES):
-        raise ValueError(f"penalty is {penalty!r}; 'l2', 'l1', 'elasticnet' or None is wanted")
+        raise ValueError(f"penalty is {described(penalty)}; 'l2', 'l1', 'elasticnet' or None is wanted")
     if l1_ratio is not None and not require_number("l1_ratio", l1_ratio, 0) <= 1:
         raise ValueError(f"l1_ratio is {l1_ratio}; a number from 0 to 1 is wanted")
     if penalty == "elasticnet" and l1_ratio is None:

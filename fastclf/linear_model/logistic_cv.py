@@ -6,7 +6,16 @@ from .._csr import as_rows, as_scipy
 from .._exceptions import warn
 from .._labels import as_label_vector, as_labels, class_factors
 from .._state_table import Array, Value, declare
-from .._validation import as_float64, as_list, as_sample_weight, require_choice, require_integer, require_numbers
+from .._validation import (
+    as_float64,
+    as_list,
+    as_sample_weight,
+    as_vector,
+    described,
+    require_choice,
+    require_integer,
+    require_numbers,
+)
 from ..metrics.scoring import as_scorers, figure_of
 from ..model_selection.folds import as_folds
 from .logistic import SOLVERS, LogisticRegression, check_solver, is_native, path_of, penalty_of
@@ -201,15 +210,19 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
         else:
             Cs = as_float64(self.Cs, "Cs")
             if Cs.ndim != 1 or len(Cs) == 0 or not (Cs > 0).all():
-                raise ValueError(f"Cs is {self.Cs!r}; a whole number of values or a list of numbers above 0 is wanted")
+                raise ValueError(f"Cs is {described(self.Cs)}; a number or a list of numbers above 0 is wanted")
         if self.use_legacy_attributes not in (True, False, "warn"):
-            raise ValueError(f"use_legacy_attributes is {self.use_legacy_attributes!r}; True or False is wanted")
+            raise ValueError(
+                f"use_legacy_attributes is {described(self.use_legacy_attributes)}; True or False is wanted"
+            )
         shares = None if self._has_no_shares() else as_list(self.l1_ratios, "l1_ratios")
         numbers = shares is not None and all(isinstance(r, (int, float, np.number)) and 0 <= r <= 1 for r in shares)
         if (shares is None and self.penalty == "elasticnet") or not (shares is None or (shares and numbers)):
-            raise ValueError(f"l1_ratios must be an array-like of numbers between 0 and 1; got (l1_ratios={shares!r})")
+            raise ValueError(
+                f"l1_ratios must be an array-like of numbers between 0 and 1; got (l1_ratios={described(shares)})"
+            )
         if self.penalty not in ("deprecated", "l1", "l2", "elasticnet"):
-            raise ValueError(f"penalty is {self.penalty!r}; 'l1', 'l2' or 'elasticnet' is wanted")
+            raise ValueError(f"penalty is {described(self.penalty)}; 'l1', 'l2' or 'elasticnet' is wanted")
         shares = [0.0] if shares is None else [float(share) for share in shares]
         penalty = self.penalty
         if penalty == "deprecated":
@@ -328,7 +341,7 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
         [scorer] = as_scorers(self._scoring()).values()
         if scorer.kind == "call":
             return scorer.function(self, X, y, **given)
-        y = np.asarray(y)
+        y = as_vector(y, "y")
         given = {name: as_sample_weight(value, len(y)) for name, value in given.items()}
         return figure_of(scorer, self, X, y, self.classes_, given)
 

@@ -13,6 +13,7 @@ from .._threads import Progress, n_threads, ranges
 from .._validation import (
     as_array,
     as_seed,
+    described,
     require_choice,
     require_finite,
     require_integer,
@@ -376,7 +377,7 @@ class Perceptron(SparsifiableClassifier):
         """
         for name in ("fit_intercept", "shuffle", "early_stopping", "warm_start"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise TypeError(f"{name} is {getattr(self, name)!r}; True or False is wanted")
+                raise TypeError(f"{name} is {described(getattr(self, name))}; True or False is wanted")
         if self.order is not None:
             require_choice("order", self.order, ("cyclic", "shuffled", "random", "batch"))
         require_choice("start", self.start, ("zero", "random", "centroids"))
@@ -390,7 +391,7 @@ class Perceptron(SparsifiableClassifier):
             for name, wanted in (("average", "none"), ("multi_class", "ovr")):
                 if getattr(self, name) != wanted:
                     raise ValueError(
-                        f"{name} is {getattr(self, name)!r} and penalty {self.penalty!r}; with a penalty"
+                        f"{name} is {described(getattr(self, name))} and penalty {self.penalty!r}; with a penalty"
                         f" {wanted!r} is wanted"
                     )
         if not (self.l1_ratio is None or require_number("l1_ratio", self.l1_ratio, 0) <= 1) or penalty == (alpha, None):
@@ -398,7 +399,9 @@ class Perceptron(SparsifiableClassifier):
         if self.order == "batch":
             for name, wanted in (("penalty", None), ("average", "none")):
                 if getattr(self, name) != wanted and getattr(self, name) != "pocket":
-                    raise ValueError(f"{name} is {getattr(self, name)!r} and order 'batch'; {wanted!r} is wanted")
+                    raise ValueError(
+                        f"{name} is {described(getattr(self, name))} and order 'batch'; {wanted!r} is wanted"
+                    )
         if self.average == "voted" and self.multi_class == "joint":
             raise ValueError("average is 'voted' and multi_class 'joint'; another average is wanted for joint learning")
         if not 0 < require_number("validation_fraction", self.validation_fraction, 0) < 1:

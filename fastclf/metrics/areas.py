@@ -6,8 +6,8 @@ import numpy as np
 
 from .._exceptions import warn
 from .._validation import (
-    as_array,
-    as_list,
+    as_label,
+    as_label_list,
     as_sample_weight,
     encode_labels,
     require_choice,
@@ -15,7 +15,7 @@ from .._validation import (
     require_number,
 )
 from .classification import averaged
-from .counts import AVERAGES, column_sums, require_known
+from .counts import AVERAGES, column_sums, require_average, require_known
 from .curves import Scored, auc, precision_recall_points, roc_points, without_zero_weights
 from .targets import as_scores, as_targets, documented, require_same_length, target_kind
 
@@ -34,6 +34,8 @@ def _read(y_true, y_score, sample_weight):
 
 def _over_columns(area, indicators, score, average, weight):
     """area(Scored) of each label (column), averaged as `average` says; "samples" averages over the rows instead."""
+    if indicators.dtype.kind != "b":
+        raise ValueError("multiclass-multioutput format is not supported; labels or indicators are wanted")
     if indicators.shape != score.shape:
         raise ValueError(
             f"y_score has shape {score.shape}; {indicators.shape}, a score for each indicator of y_true, is wanted"
@@ -68,7 +70,7 @@ def _roc_area(rows, max_fpr=None):
         )
         return float("nan")
     if max_fpr is not None and max_fpr != 1:
-        return _partial_area(*roc_points(rows, True)[:2], require_number("max_fpr", max_fpr, 0, open_low=True))
+        return _partial_area(*roc_points(rows, True)[:2], max_fpr)
     if rows.weight is not None:
         return auc(*roc_points(rows, True)[:2])
     # The area is the share of the pairs (positive row, negative row) in which the positive row has the larger score; a
@@ -82,8 +84,6 @@ def _roc_area(rows, max_fpr=None):
 
 def _partial_area(fpr, tpr, max_fpr):
     """The area under the ROC curve up to max_fpr, rescaled so that random scores have 0.5 and the best ones 1."""
-    if max_fpr > 1:
-        raise ValueError(f"max_fpr is {max_fpr}; a number above 0 and up to 1 is wanted")
     stop = np.searchsorted(fpr, max_fpr, side="right")
     end = np.interp(max_fpr, fpr[stop - 1 : stop + 1], tpr[stop - 1 : stop + 1])
     area = auc(np.append(fpr[:stop], max_fpr), np.append(tpr[:stop], end))
@@ -136,12 +136,14 @@ def roc_auc_score(
     0.75
     """
     require_choice("multi_class", multi_class, ("raise", "ovr", "ovo"))
+    if max_fpr is not None and require_number("max_fpr", max_fpr, 0, open_low=True) > 1:
+        raise ValueError(f"max_fpr is {max_fpr}; a number above 0 and up to 1 is wanted")
     y_true, score, _ = _read(y_true, y_score, None)
     classes = encode_labels(y_true)[0] if y_true.ndim == 1 else ()
     # pairs of classes have no weights, which are refused below
     weight = None if multi_class == "ovo" and len(classes) > 2 else as_sample_weight(sample_weight, len(score))
     if y_true.ndim == 2:
-        _require_average(average, AVERAGES)
+        require_average(average, AVERAGES)
         return _over_columns(lambda rows: _roc_area(rows, max_fpr), y_true, score, average, weight)
     if score.ndim == 2 and score.shape[1] == 2 and len(classes) <= 2:
         score = score[:, 1]
@@ -156,7 +158,7 @@ def roc_auc_score(
         )
     if multi_class == "raise":
         raise ValueError(f"multi_class must be in ('ovo', 'ovr') for {score.shape[1]} classes; it is 'raise'")
-    _require_average(average, _CLASS_AVERAGES[multi_class == "ovo" :], "multiclass")
+    require_average(average, _CLASS_AVERAGES[multi_class == "ovo" :], "multiclass")
     if not np.allclose(score.sum(axis=1), 1):
         raise ValueError(
             "Target scores need to be probabilities for multiclass roc_auc, i.e. they should sum up to 1.0 over classes"
@@ -192,12 +194,6 @@ _ONE_COLUMN = (
 )
 
 
-def _require_average(average, known, kind=None):
-    if average not in known:
-        problems = "" if kind is None else f" for {kind} problems"
-        raise ValueError(f"average must be one of {known}{problems}; it is {average!r}")
-
-
 def column_labels(y_true, score, labels, classes):
     """The sorted labels of the columns of scores: `labels`, or the classes of y_true."""
     n = score.shape[1]
@@ -208,17 +204,18 @@ def column_labels(y_true, score, labels, classes):
                 f" {len(classes)} and y_score {n}; pass the labels of the columns as `labels`"
             )
         return classes
-    labels = as_array(labels, "labels")
-    ordered = encode_labels(labels)[0]
+    labels = as_label_list(labels)
+    ordered = encode_labels(labels, "labels")[0]
     if len(ordered) != len(labels):
         raise ValueError(f"Parameter 'labels' must be unique; it is {labels.tolist()}")
     if (ordered != labels).any():
         raise ValueError(f"Parameter 'labels' must be ordered; it is {labels.tolist()}")
     if len(labels) != n:
         raise ValueError(f"Number of given labels, {len(labels)}, not equal to the number of columns in 'y_score', {n}")
-    unknown = np.setdiff1d(classes, labels)
-    if len(unknown):
-        raise ValueError(f"'y_true' contains labels not in parameter 'labels': {unknown.tolist()[0]!r}")
+    known = set(labels.tolist())
+    unknown = [label for label in classes.tolist() if label not in known]
+    if unknown:
+        raise ValueError(f"'y_true' contains labels not in parameter 'labels': {unknown[0]!r}")
     return labels
 
 
@@ -249,9 +246,8 @@ def average_precision_score(y_true, y_score, *, average="macro", pos_label=1, sa
     0.8333
     """
     y_true, score, weight = _read(y_true, y_score, sample_weight)
-    _require_average(average, AVERAGES)
-    if y_true.ndim == 2 and y_true.dtype.kind != "b":
-        raise ValueError("multiclass-multioutput format is not supported; labels or indicators are wanted")
+    require_average(average, AVERAGES)
+    pos_label = as_label(pos_label, "pos_label")
     classes = None if y_true.ndim == 2 else encode_labels(y_true)[0]
     if classes is not None and len(classes) <= 2:
         require_known(pos_label, classes)
@@ -309,20 +305,22 @@ def top_k_accuracy_score(y_true, y_score, *, k=2, normalize=True, sample_weight=
     if kind not in ("binary", "multiclass"):
         raise ValueError(f"y type must be 'binary' or 'multiclass', got {kind!r}")
     classes = encode_labels(y_true)[0]
+    given = None if labels is None else as_label_list(labels)
     if score.ndim == 1:
-        columns = classes if labels is None else as_array(labels, "labels")
+        columns = classes if given is None else given
         if len(columns) > 2:
             raise ValueError(_ONE_COLUMN.format(len(score), len(columns)))
         chosen = score > (0.5 if score.min() >= 0 and score.max() <= 1 else 0)
         score = np.column_stack([~chosen, chosen])
+        columns = columns if given is None else column_labels(y_true, score, given, classes)
     elif labels is None and kind == "binary" and score.shape[1] > 2:
         raise ValueError(
             f"`y_true` is binary while y_score is 2d with {score.shape[1]} classes. If `y_true` does not contain all"
             " the labels, `labels` must be provided"
         )
     else:
-        wanted = classes if labels is None else np.array(as_list(labels, "labels"))
-        if len(wanted) != score.shape[1] and np.array_equal(np.unique(wanted), wanted):
+        wanted = classes if given is None else given
+        if len(wanted) != score.shape[1] and np.array_equal(encode_labels(wanted, "labels")[0], wanted):
             named = "Number of classes in 'y_true'" if labels is None else "Number of given labels"
             raise ValueError(
                 f"{named} ({len(wanted)}) not equal to the number of classes in 'y_score' ({score.shape[1]})."

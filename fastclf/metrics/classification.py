@@ -137,7 +137,7 @@ def balanced_accuracy_score(y_true, y_pred, *, sample_weight=None, adjusted=Fals
         warn("y_pred contains classes not in y_true")
     score = float((counts.right[there] / counts.true[there]).mean())
     chance = 1 / np.count_nonzero(there)
-    return (score - chance) / (1 - chance) if adjusted else score
+    return (score - chance) / (1 - chance) if require_truth("adjusted", adjusted) else score
 
 
 @documented
@@ -211,7 +211,7 @@ def cohen_kappa_score(y1, y2, *, labels=None, weights=None, sample_weight=None, 
             raise
         raise ValueError(
             "At least one label in `labels` must be present in `y1` (even though `cohen_kappa_score` is otherwise"
-            f" agnostic to the order of `y1` and `y2`); labels is {as_array(labels, 'labels').tolist()}"
+            f" agnostic to the order of `y1` and `y2`); labels is {described(labels)}"
         ) from None
     undefined = f"cohen_kappa_score is undefined and set to {replace_undefined_by}, which is `replace_undefined_by`."
     if not table.sum(axis=0).any():
@@ -272,7 +272,7 @@ def confusion_matrix(y_true, y_pred, *, labels=None, sample_weight=None, normali
         new[place[place >= 0]] = np.flatnonzero(place >= 0)
         true, predicted = new[true], new[predicted]
         if (true < 0).all():
-            raise ValueError(f"At least one label specified must be in y_true; labels is {list(labels)}")
+            raise ValueError(f"At least one label specified must be in y_true; labels is {described(labels)}")
         kept = (true >= 0) & (predicted >= 0)
         true, predicted, weight = true[kept], predicted[kept], None if weight is None else weight[kept]
     elif n == 1:

@@ -2,7 +2,16 @@
 
 import numpy as np
 
-from .._validation import as_array, as_float64, as_sample_weight, require_choice
+from .._validation import (
+    as_array,
+    as_float64,
+    as_label_list,
+    as_sample_weight,
+    described,
+    encode_labels,
+    require_choice,
+)
+from .counts import places_among
 from .targets import as_label_vector, as_target_pair, encode_pair
 
 
@@ -73,14 +82,13 @@ def contingency_table(y_true, y_pred, *, labels=None, sample_weight=None):
     known, true, predicted = encode_pair(y_true, y_pred)
     weight = as_sample_weight(sample_weight, len(true), all_zero=True)
     if labels is not None:
-        given = as_array(labels, "labels")
-        order = np.argsort(given, kind="stable")
-        if given.ndim != 1 or len(np.unique(given)) != len(given):
-            raise ValueError(f"labels is {given.tolist()}; a list of different labels is wanted")
-        unknown = known[~np.isin(known, given)].tolist()
-        if unknown:
-            raise ValueError(f"labels leaves out {unknown[0]!r}, which occurs; every label that occurs is wanted")
-        place = order[np.searchsorted(given, known, sorter=order)]
+        given = as_label_list(labels)
+        if len(encode_labels(given, "labels")[0]) != len(given):
+            raise ValueError(f"labels is {described(given.tolist())}; a list of different labels is wanted")
+        place = places_among(given, known)
+        if (place < 0).any():
+            missing = known[place < 0].tolist()[0]
+            raise ValueError(f"labels leaves out {missing!r}, which occurs; every label that occurs is wanted")
         known, true, predicted = given, place[true], place[predicted]
     K = len(known)
     return ContingencyTable(np.bincount(true * K + predicted, weight, K * K).reshape(K, K), known)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._described import described
 from .._estimator import Classifier, clone
 from .._state_table import Array, Part, declare, require_same
 from .._threads import map_rows
@@ -175,11 +176,13 @@ class CostSensitiveClassifier(Classifier):
         """
         given = self._given()
         if not hasattr(given, "fit") or isinstance(given, type):
-            raise TypeError(f"estimator is {given!r}; an estimator with predict_proba is wanted")
+            raise TypeError(f"estimator is {described(given)}; an estimator with predict_proba is wanted")
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         fitted = clone(given).fit(X, y, **weights)
         if not hasattr(fitted, "predict_proba"):
-            raise TypeError(f"estimator is {given!r}, which has no predict_proba; an estimator that has it is wanted")
+            raise TypeError(
+                f"estimator is {described(given)}, which has no predict_proba; an estimator that has it is wanted"
+            )
         n = len(fitted.classes_)
         costs = 1.0 - np.eye(n) if self.cost_matrix is None else as_costs(self.cost_matrix, n)
         names = {"feature_names_in_": fitted.feature_names_in_} if hasattr(fitted, "feature_names_in_") else {}

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._exceptions import warn
-from .._validation import as_array, described
+from .._validation import as_label, as_label_list, described
 from .targets import as_target_pair, encode_pair
 
 AVERAGES = (None, "micro", "macro", "weighted", "samples")
@@ -27,12 +27,14 @@ class Counts(NamedTuple):
 def places_among(known, labels):
     """The index of each label in `known`; -1 for a label that is not there, or is of another type."""
     place = {label: i for i, label in enumerate(known.tolist())}
-    return np.array([place.get(label, -1) for label in as_array(labels, "labels").ravel().tolist()], np.intp)
+    return np.array([place.get(label, -1) for label in as_label_list(labels).tolist()], np.intp)
 
 
 def _require_columns(labels, n):
     """The user's `labels` as column numbers, after a check against the n columns of indicators."""
-    columns = as_array(labels, "labels")
+    columns = as_label_list(labels)
+    if columns.size and (columns.dtype.kind not in "biuf" or not np.isfinite(columns).all()):
+        raise TypeError(f"labels is {described(columns.tolist())}; numbers of columns are wanted of indicators")
     low, high = columns.min(initial=0), columns.max(initial=0)
     if low < 0 or high >= n:
         came = f"{low} < 0" if low < 0 else f"{high} > {n - 1}"
@@ -88,8 +90,8 @@ def count_for_average(y_true, y_pred, labels, pos_label, average, sample_weight)
 
     The arguments are those of the public metrics, which `targets.py` describes.
     """
-    if isinstance(average, np.ndarray) or average not in (*AVERAGES, "binary"):
-        raise ValueError(f"average is {described(average)}; one of {[*AVERAGES, 'binary']} is wanted")
+    require_average(average, (*AVERAGES, "binary"))
+    pos_label = as_label(pos_label, "pos_label")
     y_true, y_pred, weight = as_target_pair(y_true, y_pred, sample_weight)
     if average != "binary" and pos_label not in (None, 1):
         warn(
@@ -115,6 +117,13 @@ def count_for_average(y_true, y_pred, labels, pos_label, average, sample_weight)
     return counts, {"weighted": counts.true, "samples": weight}.get(average)
 
 
+def require_average(average, known, kind=None):
+    """Refuse an `average` that is none of the known words and None; `kind` is the kind of targets, for the message."""
+    if not (average is None or isinstance(average, str)) or average not in known:
+        problems = "" if kind is None else f" for {kind} problems"
+        raise ValueError(f"average must be one of {known}{problems}; average is {described(average)}")
+
+
 def _as_positive(pos_label, known):
     """`pos_label`, after a check that it is one of two labels that occur."""
     if len(known) > 2:
@@ -125,6 +134,7 @@ def _as_positive(pos_label, known):
 
 def require_known(pos_label, known):
     """Refuse a positive label that does not occur; it may be any label if only one label occurs."""
+    pos_label = as_label(pos_label, "pos_label")
     if len(known) >= 2 and pos_label not in known.tolist():
         raise ValueError(f"pos_label={pos_label} is not a valid label. It should be one of {known}")
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._exceptions import warn
-from .._validation import as_numbers, as_sample_weight, encode_labels, require_truth
+from .._validation import as_label, as_numbers, as_sample_weight, encode_labels, require_truth
 from .targets import as_scores, as_targets, documented, positive_label, require_same_length, stoppable
 
 
@@ -25,7 +25,7 @@ def read_scored(y_true, y_score, pos_label, sample_weight, of_two=positive_label
     if y_true.ndim == 2 or score.ndim == 2:
         kind = "multilabel-indicator" if y_true.ndim == 2 else "y_score of several columns"
         raise ValueError(f"{kind} format is not supported; one label and one score per row are wanted")
-    classes = encode_labels(y_true)[0]
+    classes, pos_label = encode_labels(y_true)[0], as_label(pos_label, "pos_label")
     if len(classes) > 2 and pos_label is None:
         raise ValueError(
             f"multiclass format is not supported: y_true has {len(classes)} classes; pass two, or pos_label"

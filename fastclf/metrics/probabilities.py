@@ -3,7 +3,15 @@
 import numpy as np
 
 from .._exceptions import warn
-from .._validation import as_array, as_sample_weight, described, encode_labels, require_choice, require_integer
+from .._validation import (
+    as_array,
+    as_label_list,
+    as_sample_weight,
+    described,
+    encode_labels,
+    require_choice,
+    require_integer,
+)
 from .classification import averaged
 from .curves import read_scored
 from .targets import (
@@ -66,8 +74,8 @@ def _all_labels(y_true, labels, n):
                 f" labels explicitly through the labels argument. Classes found in y_true: {found}"
             )
         return found
-    given = as_label_vector(labels, "labels").tolist()
-    known = encode_labels(as_array(labels, "labels"))[0]
+    labels = as_label_list(labels)
+    known, given = encode_labels(labels, "labels")[0], labels.tolist()
     if len(known) == 1:
         raise ValueError(f"The labels array needs to contain at least two labels. Got {known.tolist()}.")
     unknown = set(found.tolist()) - set(given)

@@ -2,7 +2,15 @@
 
 import numpy as np
 
-from .._validation import as_array, as_float64, as_sample_weight, require_integer, require_number, require_truth
+from .._validation import (
+    as_array,
+    as_float64,
+    as_sample_weight,
+    described,
+    require_integer,
+    require_number,
+    require_truth,
+)
 from .curves import count_by_threshold, read_scored
 from .targets import as_scores, as_targets, documented, require_same_length, target_kind
 
@@ -302,7 +310,9 @@ def metric_at_thresholds(y_true, y_score, metric_func, *, sample_weight=None, me
     ([0.75, 0.5, 0.75, 0.5], [0.8, 0.4, 0.35, 0.1])
     """
     if not callable(metric_func):
-        raise TypeError(f"metric_func is {metric_func!r}; a function of (y_true, y_pred) is wanted")
+        raise TypeError(f"metric_func is {described(metric_func)}; a function of (y_true, y_pred) is wanted")
+    if metric_params is not None and not isinstance(metric_params, dict):
+        raise TypeError(f"metric_params is {described(metric_params)}; a dict or None is wanted")
     labels = as_targets(y_true, "y_true")
     # the order of the rows is scikit-learn's: by descending score
     rows = read_scored(y_true, y_score, labels.flat[0], sample_weight)

@@ -5,14 +5,22 @@ from numbers import Real
 import numpy as np
 
 from .._exceptions import warn
-from .._validation import as_array, as_list, described, require_integer, require_number, require_strings, require_truth
+from .._validation import (
+    as_label_list,
+    as_list,
+    described,
+    require_integer,
+    require_number,
+    require_strings,
+    require_truth,
+)
 from .counts import count_for_average, count_indicators, count_labels
 from .targets import as_target_pair, documented, encode_pair
 
 
 def _as_zero_division(zero_division):
     if isinstance(zero_division, Real) and not isinstance(zero_division, bool):
-        is_known = zero_division in (0, 1) or np.isnan(zero_division)
+        is_known = zero_division in (0, 1) or zero_division != zero_division
     else:
         is_known = isinstance(zero_division, str) and zero_division == "warn"
     if not is_known:
@@ -335,11 +343,11 @@ def classification_report(
     weighted avg       0.83      0.67      0.67         3
     <BLANKLINE>
     """
-    zero_division, digits = _as_zero_division(zero_division), require_integer("digits", digits, 0)
+    zero_division, digits = _as_zero_division(zero_division), require_integer("digits", digits, 0, 1074)
     y_true, y_pred, weight = as_target_pair(y_true, y_pred, sample_weight)
     several = y_true.ndim == 2
     known = np.arange(y_true.shape[1]) if several else encode_pair(y_true, y_pred)[0]
-    shown = known if labels is None else as_array(labels, "labels")
+    shown = known if labels is None else as_label_list(labels)
     names = _row_names(shown, labels is not None, target_names)
     counts = (count_indicators if several else count_labels)(y_true, y_pred, weight, shown)
     averages = {

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._document import document
 from .._exceptions import warn
-from .._validation import as_float64, as_sample_weight, require_choice, require_number, require_truth
+from .._validation import as_float64, as_sample_weight, described, require_choice, require_number, require_truth
 from .targets import require_same_length, stoppable
 
 _described = document(
@@ -95,7 +95,9 @@ def _over_outputs(values, multioutput, by_variance=None):
                 f"There must be equally many custom weights ({weights.size}) as outputs ({len(values)}) in multioutput"
             )
         if not np.isfinite(weights).all() or weights.sum() == 0:
-            raise ValueError(f"multioutput is {multioutput!r}; finite weights with a sum other than 0 are wanted")
+            raise ValueError(
+                f"multioutput is {described(multioutput)}; finite weights with a sum other than 0 are wanted"
+            )
     return float(np.average(values, weights=weights))
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._described import described
 from .._estimator import Classifier, Regressor, r_squared
 from .areas import average_precision_score, roc_auc_score, top_k_accuracy_score
 from .classification import class_likelihood_ratios
@@ -186,7 +187,9 @@ def _as_scorer(scoring):
     if callable(scoring):
         refuse_metric(scoring)
         return Scorer("call", scoring)
-    raise TypeError(f"scoring is {scoring!r}; a name, a function of (estimator, X, y), or a dict of these is wanted")
+    raise TypeError(
+        f"scoring is {described(scoring)}; a name, a function of (estimator, X, y), or a dict of these is wanted"
+    )
 
 
 def _is_of_answers(scorer):
@@ -303,7 +306,7 @@ def _as_number(value, scorer):
         value = value.item() if hasattr(value, "item") else value
     if not isinstance(value, Number):
         raise ValueError(
-            f"scoring must return a number, got {value!r} ({type(value)}) instead. (scorer={scorer.function})"
+            f"scoring must return a number, got {described(value)} ({type(value)}) instead. (scorer={scorer.function})"
         )
     return value
 

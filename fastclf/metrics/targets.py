@@ -160,9 +160,12 @@ def _require_same_type(y_true, y_pred):
     are_strings = [y.dtype.kind in "UT" or isinstance(y[0], str) for y in (y_true, y_pred)]
     if are_strings[0] != are_strings[1]:
         raise ValueError(
-            f"Mix of label input types (string and number); Got {np.unique(y_true)} and {np.unique(y_pred)}. The same"
-            " type is wanted of y_true and y_pred"
+            f"Mix of label input types (string and number); Got {encode_labels(y_true, 'y_true')[0]} and"
+            f" {encode_labels(y_pred, 'y_pred')[0]}. The same type is wanted of y_true and y_pred"
         )
+    kinds = {y_true.dtype.kind, y_pred.dtype.kind}
+    if len(kinds) == 2 and kinds & {"m", "M"} and "O" not in kinds:
+        raise TypeError(f"y_true has dtype {y_true.dtype} and y_pred {y_pred.dtype}; the same type is wanted")
 
 
 def encode_pair(y_true, y_pred):
@@ -170,7 +173,7 @@ def encode_pair(y_true, y_pred):
     (first, true), (second, predicted) = encode_labels(y_true), encode_labels(y_pred)
     if len(first) == len(second) and (first == second).all():
         return first, true, predicted
-    labels = np.unique(np.concatenate([first, second]))
+    labels = encode_labels(np.concatenate([first, second]), "y_pred")[0]
     return labels, np.searchsorted(labels, first)[true], np.searchsorted(labels, second)[predicted]
 
 
@@ -190,6 +193,8 @@ def positive_label(pos_label, classes):
 def as_scores(y_score, name="y_score"):
     """Finite scores as float64, of shape (n_samples,) or (n_samples, n_classes)."""
     score = as_float64(y_score, name)
+    if score.ndim not in (1, 2) or score.size == 0:
+        raise ValueError(f"{name} has shape {score.shape}; (n_samples,) or (n_samples, n_classes) is wanted")
     if not np.isfinite(score).all():
         raise ValueError(f"Input {name} contains NaN or infinity; finite numbers are wanted")
     return score.ravel() if score.ndim == 2 and score.shape[1] == 1 else score

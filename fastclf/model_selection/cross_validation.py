@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from .._described import described
+from .._validation import require_truth
 from .candidates import Candidates
 from .evaluation import Evaluation, Request, check_estimator, documented, tell_failures
 from .results import CrossValidations
@@ -92,6 +94,7 @@ def cross_validate(
     >>> result.error
     0.0
     """
+    return_indices = require_truth("return_indices", return_indices)
     if isinstance(estimator, list | tuple):
         raise TypeError("estimator is a list; an estimator or a mapping of name to estimator is wanted")
     named = estimator if isinstance(estimator, Mapping) else {None: estimator}
@@ -162,5 +165,7 @@ def cross_val_score(
     tell_failures(results)
     result = measured.result(0)
     if "test_score" not in result:
-        raise ValueError(f"scoring is {scoring!r}, which gives several figures; pass one, or call cross_validate")
+        raise ValueError(
+            f"scoring is {described(scoring)}, which gives several figures; pass one, or call cross_validate"
+        )
     return result["test_score"]

@@ -8,7 +8,7 @@ import numpy as np
 from .._estimator import clone
 from .._exceptions import warn
 from .._threads import run
-from .._validation import as_numbers, as_random_state, require_truth
+from .._validation import as_array, as_numbers, as_random_state, described, require_strings, require_truth
 from .candidates import Candidates
 from .evaluation import Evaluation, Request, check_estimator, classifies, documented, tell_failures
 from .routing import route
@@ -71,6 +71,7 @@ def validation_curve(
     [1.0, 0.5]
     """
     check_estimator(estimator, scoring=scoring)
+    require_strings([param_name], "param_name")
     _, candidates, place = candidates_of(estimator, as_grids({param_name: param_range}))
     request = Request(X, y, cv, groups, scoring, params, error_score, random_state, train_scores=True)
     request = route(request, estimator, "validation_curve")
@@ -153,6 +154,7 @@ def learning_curve(
     """
     check_estimator(estimator, scoring=scoring)
     exploit_incremental_learning = require_truth("exploit_incremental_learning", exploit_incremental_learning)
+    shuffle, return_times = require_truth("shuffle", shuffle), require_truth("return_times", return_times)
     if exploit_incremental_learning and not hasattr(estimator, "partial_fit"):
         raise ValueError(
             "An estimator must support the partial_fit interface to exploit incremental learning, and"
@@ -214,16 +216,18 @@ def _fitted_further(evaluation, sizes, n_jobs):
 
 def _as_sizes(train_sizes, n):
     """The numbers of train rows, ascending and at most n, from shares of n or numbers of rows."""
-    sizes = np.asarray(train_sizes)
+    sizes = as_array(train_sizes, "train_sizes")
     if sizes.ndim != 1 or sizes.size == 0:
-        raise ValueError(f"train_sizes is {train_sizes!r}; a list of shares or numbers of rows is wanted")
+        raise ValueError(f"train_sizes is {described(train_sizes)}; a list of shares or numbers of rows is wanted")
     if sizes.dtype.kind == "f":
         sizes = as_numbers(sizes)
         if not ((sizes > 0) & (sizes <= 1)).all():
-            raise ValueError(f"train_sizes is {train_sizes!r}; shares above 0 up to 1 are wanted")
+            raise ValueError(f"train_sizes is {described(train_sizes)}; shares above 0 up to 1 are wanted")
         sizes = np.clip((sizes * n).astype(np.intp), 1, n)
     if sizes.dtype.kind not in "iu" or sizes.min() < 1 or sizes.max() > n:
-        raise ValueError(f"train_sizes is {train_sizes!r}; numbers from 1 to {n}, the number of train rows, are wanted")
+        raise ValueError(
+            f"train_sizes is {described(train_sizes)}; numbers from 1 to {n}, the number of train rows, are wanted"
+        )
     different = np.unique(sizes)
     if len(different) < len(sizes):
         warn(

@@ -6,9 +6,9 @@ from numbers import Integral, Real
 import numpy as np
 
 from .._document import document
-from .._validation import as_array, as_random_state, described, require_integer
+from .._validation import as_array, as_random_state, described, encode_groups, require_integer, require_truth
 from .rows import n_rows, take_rows
-from .splitters import OfGroups, Splitter, encode_groups, require_same_rows
+from .splitters import OfGroups, Splitter, as_groups, require_same_rows
 
 
 def _documented(n_splits, what, least):
@@ -39,7 +39,7 @@ def side_sizes(n, test_size, train_size, default):
         if size is None:
             continue
         if isinstance(size, bool) or not isinstance(size, Real):
-            raise ValueError(f"Invalid value for {name}: {size!r}; a number is wanted")
+            raise ValueError(f"Invalid value for {name}: {described(size)}; a number is wanted")
         whole = isinstance(size, Integral)
         if not 0 < size < (n if whole else 1):
             raise ValueError(
@@ -131,7 +131,7 @@ class GroupShuffleSplit(OfGroups, _Drawn):
         super().__init__(n_splits, test_size=test_size, train_size=train_size, random_state=random_state)
 
     def _pairs(self, n, y, groups):
-        names, codes = encode_groups(groups, n)
+        names, codes = as_groups(groups, n)
         for train, test in super()._pairs(len(names), None, None):
             yield np.flatnonzero(np.isin(codes, train)), np.flatnonzero(np.isin(codes, test))
 
@@ -181,7 +181,8 @@ class StratifiedShuffleSplit(_Drawn):
         n_train, n_test = self._sizes(n)
         if y.ndim == 2:
             y = np.array([" ".join(row.astype(str)) for row in y])
-        names, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+        names, codes = encode_groups(y, "y")
+        counts = np.bincount(codes)
         if counts.min() < 2:
             raise ValueError(
                 "The least populated classes in y have only 1 member, which is too few. The minimum number of groups"
@@ -250,6 +251,7 @@ def train_test_split(*arrays, test_size=None, train_size=None, random_state=None
     >>> X_test, y_test
     ([[2]], ['a'])
     """
+    shuffle = require_truth("shuffle", shuffle)
     if not arrays:
         raise ValueError("At least one array required as input")
     sizes = [n_rows(array) for array in arrays if array is not None]

@@ -1,6 +1,7 @@
 """Evaluation of estimators on folds: the checked request, its execution, and interruption."""
 
 import threading
+from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +15,7 @@ from .._document import document
 from .._estimator import Classifier, Estimator
 from .._exceptions import warn
 from .._threads import Progress, n_threads, run
-from .._validation import as_array
+from .._validation import as_array, described, require_truth
 from ..metrics.contingency import contingency_table
 from ..metrics.scoring import Part, as_scorers, from_answers, judge, judge_folds, settled
 from .candidates import Failed, shared_columns
@@ -94,11 +95,11 @@ def check_estimator(estimator, name="estimator", scoring="given"):
         raise TypeError(f"{name} is the class {estimator.__name__}; an object, {estimator.__name__}(), is wanted")
     missing = [method for method in ("fit", "get_params") if not hasattr(estimator, method)]
     if missing:
-        raise TypeError(f"{name} is {estimator!r}, which has no {missing[0]} method; an estimator is wanted")
+        raise TypeError(f"{name} is {described(estimator)}, which has no {missing[0]} method; an estimator is wanted")
     if scoring is None and not hasattr(estimator, "score"):
         raise TypeError(
-            f"If no scoring is specified, the estimator passed should have a 'score' method. {name} is {estimator!r},"
-            " which has none"
+            "If no scoring is specified, the estimator passed should have a 'score' method."
+            f" {name} is {described(estimator)}, which has none"
         )
 
 
@@ -211,6 +212,12 @@ class Evaluation:
         self.ours = all(isinstance(candidate.estimator, Estimator) for candidate in candidates)
         self.error_score = _as_error_score(request.error_score)
         self.scorers = as_scorers(request.scoring)
+        if request.params is not None and not isinstance(request.params, Mapping):
+            raise TypeError(
+                f"params is {described(request.params)}; a dict of an argument's name to its value is wanted"
+            )
+        request.train_scores = require_truth("return_train_score", request.train_scores)
+        request.keep_models = require_truth("return_estimator", request.keep_models)
         X, y = (_as_container(value, name) for value, name in ((request.X, "X"), (request.y, "y")))
         self.n = _n_rows(X)
         self.targets = None if y is None or hasattr(y, "tocsr") else _as_targets(y)
@@ -438,7 +445,7 @@ def _as_error_score(error_score):
     if isinstance(error_score, str) and error_score == "raise":
         return error_score
     if isinstance(error_score, bool) or not isinstance(error_score, Real):
-        raise ValueError(f"error_score is {error_score!r}; a number or 'raise' is wanted")
+        raise ValueError(f"error_score is {described(error_score)}; a number or 'raise' is wanted")
     return error_score
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._exceptions import warn
 from .._folds import is_leave_one_out
-from .._validation import as_generator, require_integer
+from .._validation import as_array, as_generator, described, require_integer, require_truth
 from ..metrics.targets import target_kind
 from .rows import as_y
 from .splitters import GroupKFold, KFold, LeaveOneOut, Partition, Splitter, StratifiedKFold, pairs_of
@@ -74,7 +74,9 @@ def as_folds(cv, X, y, n, groups=None, random_state=None, repeats=1, classifies=
     else:
         pairs = cv
     if isinstance(pairs, str) or not np.iterable(pairs):
-        raise TypeError(f"cv is {cv!r}; an int, 'loo', an object with split(X, y) or pairs (train, test) are wanted")
+        raise TypeError(
+            f"cv is {described(cv)}; an int, 'loo', an object with split(X, y) or pairs (train, test) are wanted"
+        )
     return _of_pairs(list(pairs), n)
 
 
@@ -109,7 +111,7 @@ def check_cv(cv=5, y=None, *, classifier=False, shuffle=False, random_state=None
     >>> check_cv(3, ["a", "b"] * 6, classifier=True)
     StratifiedKFold(n_splits=3, random_state=None, shuffle=False)
     """
-    cv = 5 if cv is None else cv
+    cv, classifier = 5 if cv is None else cv, require_truth("classifier", classifier)
     if isinstance(cv, Integral):
         cls = StratifiedKFold if classifier and _labels(y) else KFold
         return cls(cv, shuffle=shuffle, random_state=random_state)
@@ -140,16 +142,19 @@ def _labels(y):
     """Whether y has labels, one for each row; it may be a single column."""
     if y is None or hasattr(y, "tocsr"):
         return False
-    y = np.asarray(y)
+    y = as_array(y, "y")
     return target_kind(y.ravel() if y.ndim == 2 and y.shape[1] == 1 else y) in ("binary", "multiclass")
 
 
 def _of_pairs(pairs, n):
     rows = np.arange(n)
     try:
-        smallest = min(min(len(rows[train]), len(rows[test])) for train, test in pairs) if pairs else 0
+        sides = [rows[side] for train, test in pairs for side in (train, test)]
+        smallest = min(map(len, sides), default=0)
     except (TypeError, ValueError, IndexError) as error:
         raise ValueError(f"cv has to give pairs of indices into {n} rows, (train, test): {error}") from error
+    if any(side.ndim != 1 for side in sides):
+        raise ValueError("cv gives indices of several dimensions; pairs of lists of row numbers are wanted")
     if smallest == 0:
         raise ValueError("cv gives no fold, or one without rows; rows to train on and to test on are wanted")
     fold = _as_partition(pairs, n)

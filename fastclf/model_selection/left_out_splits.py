@@ -6,9 +6,9 @@ from numbers import Integral
 
 import numpy as np
 
-from .._validation import as_random_state, as_vector, require_integer
+from .._validation import as_random_state, as_vector, described, require_integer
 from .rows import n_rows
-from .splitters import KFold, OfGroups, Splitter, StratifiedKFold, documented, encode_groups
+from .splitters import KFold, OfGroups, Splitter, StratifiedKFold, as_groups, documented
 
 
 class LeavePOut(Splitter):
@@ -62,7 +62,7 @@ class LeavePGroupsOut(OfGroups):
         self.n_groups = n_groups
 
     def _pairs(self, n, y, groups):
-        names, codes = encode_groups(groups, n)
+        names, codes = as_groups(groups, n)
         p = self._left_out()
         if p >= len(names):
             raise ValueError(
@@ -79,7 +79,7 @@ class LeavePGroupsOut(OfGroups):
 
     def get_n_splits(self, X=None, y=None, groups=None):
         """The number of sets of groups."""
-        return math.comb(len(encode_groups(groups)[0]), self._left_out())
+        return math.comb(len(as_groups(groups)[0]), self._left_out())
 
 
 class LeaveOneGroupOut(LeavePGroupsOut):
@@ -99,7 +99,7 @@ class LeaveOneGroupOut(LeavePGroupsOut):
         return 1
 
     def _pairs(self, n, y, groups):
-        names = encode_groups(groups, n)[0]
+        names = as_groups(groups, n)[0]
         if len(names) <= 1:
             raise ValueError(
                 f"The groups parameter contains fewer than 2 unique groups ({names}). LeaveOneGroupOut expects at least"
@@ -200,7 +200,7 @@ class _Repeated(Splitter):
 
     def __init__(self, *, n_splits=5, n_repeats=10, random_state=None):
         if isinstance(n_repeats, bool) or not isinstance(n_repeats, Integral):
-            raise ValueError(f"Number of repetitions must be of Integral type. n_repeats is {n_repeats!r}")
+            raise ValueError(f"Number of repetitions must be of Integral type. n_repeats is {described(n_repeats)}")
         if n_repeats < 1:
             raise ValueError(f"Number of repetitions must be greater than 0. n_repeats is {n_repeats}")
         self._one(n_splits)  # the call raises an error for a bad n_splits

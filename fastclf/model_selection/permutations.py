@@ -7,7 +7,7 @@ from .._validation import as_list, as_random_state, require_integer
 from .cross_validation import cross_val_score
 from .evaluation import documented
 from .rows import n_rows, take_rows
-from .splitters import encode_groups
+from .splitters import as_groups
 
 
 @documented
@@ -86,7 +86,7 @@ def _shuffled(n, groups, rng):
     """The row numbers of n rows, shuffled within each group."""
     if groups is None:
         return rng.permutation(n)
-    rows, codes = np.arange(n), encode_groups(groups, n)[1]
+    rows, codes = np.arange(n), as_groups(groups, n)[1]
     for k in range(codes.max() + 1):
         in_group = codes == k
         rows[in_group] = rng.permutation(rows[in_group])

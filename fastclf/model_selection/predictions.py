@@ -6,7 +6,7 @@ import numpy as np
 
 from .._exceptions import warn
 from .._threads import run
-from .._validation import require_strings
+from .._validation import as_array, described, require_strings
 from .candidates import Candidates
 from .evaluation import Evaluation, Request, check_estimator, documented
 from .routing import route
@@ -64,7 +64,7 @@ def cross_val_predict(
     known = None
     by_class = method in _BY_CLASS and y is not None
     if by_class:
-        y, known = _encoded(np.asarray(y))
+        y, known = _encoded(as_array(y, "y"))
     candidates = Candidates(estimator)
     request = route(Request(X, y, cv, groups, None, params, "raise"), estimator, "cross_val_predict")
     evaluation = Evaluation(request, [candidates])
@@ -82,6 +82,8 @@ def cross_val_predict(
         train, test = evaluation.folds[i]
         part = evaluation.part(train)
         [model] = candidates.fit(part.X, part.y, evaluation.fit_params(train))
+        if not hasattr(model, method):
+            raise AttributeError(f"estimator is {described(estimator)}, which has no {method}; one with it is wanted")
         answers = getattr(model, method)(evaluation.part(test, train).X)
         found[i] = answers, model.classes_ if by_class else None
         yield

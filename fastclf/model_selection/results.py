@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._validation import described, require_number
+from .._validation import described, encode_groups, require_number
 from . import student_t
 from .folds import as_folds
 from .rows import as_y
@@ -177,7 +177,7 @@ def majority_error(y, folds=None):
     >>> majority_error(["ham", "ham", "ham", "spam"])
     0.25
     """
-    _, codes = np.unique(as_y(y), return_inverse=True)
+    _, codes = encode_groups(as_y(y), "y")
     if folds is None:
         folds = [(slice(None), slice(None))]
     folds = as_folds(folds, None, y, len(codes))

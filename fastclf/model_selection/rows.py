@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._csr import Csr
-from .._validation import as_vector, described, require_labels
+from .._validation import as_array, as_vector, described, require_labels
 
 
 def n_rows(*containers):
@@ -35,7 +35,7 @@ def take_rows(rows, as_lists=False):
         return rows.__getitem__
     if as_lists and hasattr(rows, "column_names"):  # a table of pyarrow
         return rows.take
-    return np.asarray(rows).__getitem__
+    return as_array(rows, "an argument of one entry per row").__getitem__
 
 
 def as_y(y):

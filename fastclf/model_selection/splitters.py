@@ -7,7 +7,17 @@ import numpy as np
 
 from .._document import document
 from .._exceptions import warn
-from .._validation import as_float64, as_generator, as_random_state, encode_labels, require_integer, require_truth
+from .._validation import (
+    as_array,
+    as_float64,
+    as_generator,
+    as_random_state,
+    described,
+    encode_groups,
+    encode_labels,
+    require_integer,
+    require_truth,
+)
 from ..metrics.targets import as_label_vector, as_targets, target_kind
 from .rows import as_y, n_rows, take_rows
 
@@ -101,14 +111,14 @@ class Partition(Splitter):
 
     def __init__(self, n_splits=5, *, shuffle=False, random_state=None):
         if isinstance(n_splits, bool) or not isinstance(n_splits, Integral):
-            raise ValueError(f"The number of folds must be of Integral type. n_splits is {n_splits!r}")
+            raise ValueError(f"The number of folds must be of Integral type. n_splits is {described(n_splits)}")
         if n_splits < 2:
             raise ValueError(
                 "k-fold cross-validation requires at least one train/test split by setting n_splits=2 or more, got"
                 f" n_splits={n_splits}."
             )
         if not isinstance(shuffle, bool):
-            raise TypeError(f"shuffle must be True or False; got {shuffle!r}")
+            raise TypeError(f"shuffle must be True or False; got {described(shuffle)}")
         if not shuffle and random_state is not None:
             raise ValueError(
                 "Setting a random_state has no effect since shuffle is False. You should leave random_state to its"
@@ -258,7 +268,7 @@ class GroupKFold(OfGroups, Partition):
     """
 
     def _fold(self, n, y, groups):
-        names, codes = encode_groups(groups, n)
+        names, codes = as_groups(groups, n)
         n_splits, rng = self.n_splits, self._shuffler()
         if n_splits > len(names):
             raise ValueError(
@@ -277,16 +287,17 @@ class GroupKFold(OfGroups, Partition):
         return fold[codes]
 
 
-def encode_groups(groups, n=None):
+def as_groups(groups, n=None):
     """(the sorted groups, for each row the index of its group); n is the number of rows, or None if unknown."""
     if groups is None:
         raise ValueError("The 'groups' parameter should not be None.")
-    if np.size(groups) == 0:
+    groups = as_array(groups, "groups")
+    if groups.size == 0:
         raise ValueError("Found array with 0 sample(s): groups is empty; the group of each row is wanted")
     groups = as_label_vector(groups, "groups")
     if n is not None and len(groups) != n:
         raise ValueError(f"groups has {len(groups)} entries and X {n} rows; one per row is wanted")
-    return np.unique(groups, return_inverse=True) if groups.dtype.kind == "f" else encode_labels(groups)
+    return encode_groups(groups)
 
 
 class LeaveOneOut(Splitter):
@@ -340,7 +351,7 @@ class HoldOut(Splitter):
         n_test = _size("test_size", self.test_size, n)
         if not 0 < n_test < n:
             raise ValueError(
-                f"test_size is {self.test_size!r} for {n} rows; a train row and a test row at least are wanted"
+                f"test_size is {described(self.test_size)} for {n} rows; a train row and a test row at least are wanted"
             )
         rng, n_splits = as_generator(self.random_state), require_integer("n_splits", self.n_splits, 1)
         for _ in range(n_splits):
@@ -406,7 +417,7 @@ def train_validation_test_split(*arrays, shares=(0.6, 0.2, 0.2), stratify=None, 
         raise ValueError(f"the arrays have {', '.join(map(str, sizes))} rows; the same number, above 0, is wanted")
     share = as_float64(shares, "shares")
     if share.shape != (3,) or not (share >= 0).all() or not np.isclose(share.sum(), 1):
-        raise ValueError(f"shares is {shares!r}; three numbers from 0 up, whose sum is 1, are wanted")
+        raise ValueError(f"shares is {described(shares)}; three numbers from 0 up, whose sum is 1, are wanted")
     order = drawn(as_generator(random_state), sizes[0], stratify)
     ends = np.rint(np.cumsum(share)[:2] * sizes[0]).astype(int)
     parts = [np.sort(part) for part in np.split(order, ends)]

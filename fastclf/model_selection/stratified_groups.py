@@ -4,7 +4,7 @@ import numpy as np
 
 from .._exceptions import warn
 from .._validation import encode_labels
-from .splitters import OfGroups, Partition, as_classes, documented, encode_groups
+from .splitters import OfGroups, Partition, as_classes, as_groups, documented
 
 
 @documented
@@ -48,7 +48,7 @@ class StratifiedGroupKFold(OfGroups, Partition):
 
     def _fold(self, n, y, groups):
         classes, codes = encode_labels(as_classes(y))
-        names, group = encode_groups(groups, n)
+        names, group = as_groups(groups, n)
         count, n_splits = np.bincount(codes), self.n_splits
         if n_splits > count.max():
             raise ValueError(f"n_splits={n_splits} cannot be greater than the number of members in each class.")

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 
 from .._estimator import clone, own, path_parameters
-from .._validation import as_list, described, require_choice, require_strings
+from .._validation import as_list, described, require_choice, require_strings, require_truth
 from .candidates import Candidates
 from .evaluation import Evaluation, Request, check_estimator, documented, tell_failures
 
@@ -177,13 +177,23 @@ def as_grids(grid):
     """The grids as a list of dicts {name: list of values}, with sorted names, which is scikit-learn's order."""
     grids = [grid] if isinstance(grid, Mapping) else as_list(grid, "param_grid")
     if not grids or not all(isinstance(mapping, Mapping) for mapping in grids):
-        raise TypeError(f"param_grid is {grid!r}; a dict of parameter to list of values, or a list of these, is wanted")
+        raise TypeError(
+            f"param_grid is {described(grid)}; a dict of parameter to list of values, or a list of these, is wanted"
+        )
     for mapping in grids:
         require_strings(mapping, "param_grid")
-        for name, values in mapping.items():
-            if isinstance(values, str) or not hasattr(values, "__iter__") or len(list(values)) == 0:
-                raise ValueError(f"param_grid[{name!r}] is {values!r}; a list of values is wanted")
-    return [{name: list(values) for name, values in sorted(mapping.items())} for mapping in grids]
+    return [
+        {name: _as_values(values, f"param_grid[{name!r}]") for name, values in sorted(mapping.items())}
+        for mapping in grids
+    ]
+
+
+def _as_values(values, name):
+    """The values of a parameter as a list, which must not be empty."""
+    found = [] if isinstance(values, str) or not np.iterable(values) else list(values)
+    if not found:
+        raise ValueError(f"{name} is {described(values)}; a list of values is wanted")
+    return found
 
 
 def candidates_of(estimator, grids, shortcuts=True):
@@ -298,6 +308,7 @@ def tune(
     """
     check_estimator(estimator, scoring=scoring)
     require_choice("rule", rule, ("best", "one_standard_error"))
+    refit, shortcuts = require_truth("refit", refit), require_truth("shortcuts", shortcuts)
     simpler = {} if simpler is None else simpler
     if not isinstance(simpler, Mapping):
         raise TypeError(f"simpler is {described(simpler)}; a dict of a parameter's name to its direction is wanted")

@@ -10,13 +10,7 @@ from .._folds import keeps_classes, rows_of_folds
 from .._labels import as_label_vector, declared_classes, encode_known
 from .._snapshot import snapshot
 from .._state_table import Array, declare
-from .._validation import (
-    as_array,
-    as_matrix,
-    as_sample_weight,
-    encode_labels,
-    require_choice,
-)
+from .._validation import as_array, as_matrix, as_sample_weight, described, encode_groups, encode_labels, require_choice
 from ..sums.blocks import added
 from ..sums.class_sums import as_number_rows, class_count_spans, column_sum_spans, require_finite, span_bounds
 from .joints import add_linear, decide, normalise, require_positive
@@ -61,7 +55,7 @@ def as_priors(name, values, n_classes):
     try:
         priors = np.array(values, np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} is {values!r}; an array of {n_classes} probabilities is wanted") from None
+        raise ValueError(f"{name} is {described(values)}; an array of {n_classes} probabilities is wanted") from None
     if priors.shape != (n_classes,):
         raise ValueError(
             f"Number of priors must match number of classes: {name} has shape {priors.shape}, not ({n_classes},)."
@@ -90,7 +84,7 @@ def rows_by_fold(folds, weight, n):
     folds = as_array(folds, "folds")
     if folds.shape != (n,):
         raise ValueError(f"folds has shape {folds.shape}; ({n},), the fold of each row, is wanted")
-    rows = rows_of_folds(np.unique(folds, return_inverse=True)[1])
+    rows = rows_of_folds(encode_groups(folds, "folds")[1])
     if sum(weight is None or weight[fold].any() for fold in rows) < 2:
         raise ValueError("folds has fewer than two folds with a row of weight above 0; at least two are wanted")
     return rows
@@ -213,7 +207,7 @@ class NaiveBayesBase(Classifier):
     def _require_mergeable(self, other):
         self._require_fitted()
         if type(other) is not type(self):
-            raise TypeError(f"other is {other!r}; a fitted {type(self).__name__} is wanted")
+            raise TypeError(f"other is {described(other)}; a fitted {type(self).__name__} is wanted")
         other._require_fitted()
         if not np.array_equal(self.classes_, other.classes_) or self.n_features_in_ != other.n_features_in_:
             raise ValueError("other has different classes or a different number of columns; the same are wanted")
@@ -358,15 +352,17 @@ class DiscreteBayes(NaiveBayesBase):
         return np.log(count) - np.log(count.sum()) if self.fit_prior else np.full(len(count), -np.log(len(count)))
 
     def _check_parameters(self, d, n_classes):
-        alpha = np.asarray(self.alpha)
+        alpha = as_array(self.alpha, "alpha")
         if alpha.dtype.kind not in "iuf" or alpha.ndim > 1:
-            raise TypeError(f"alpha is {self.alpha!r}; a number or one for each feature is wanted")
+            raise TypeError(f"alpha is {described(self.alpha)}; a number or one for each feature is wanted")
         if alpha.ndim and len(alpha) != d:
             raise ValueError(
                 f"When alpha is an array, it should contains `n_features`. Got {len(alpha)} elements instead of {d}."
             )
         if not ((alpha >= 0) & (alpha < np.inf)).all():
-            raise ValueError(f"All values in alpha must be greater than 0 and finite; alpha is {self.alpha!r}.")
+            raise ValueError(
+                f"All values in alpha must be greater than 0 and finite; alpha is {described(self.alpha)}."
+            )
         if not self.force_alpha and alpha.min() < _LEAST_ALPHA:
             warn(
                 "alpha too small will result in numeric errors, setting alpha = 1.0e-10. Use `force_alpha=True` to keep"

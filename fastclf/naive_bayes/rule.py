@@ -80,7 +80,7 @@ class BayesClassifier:
         if self._kind == "frozen" and len(set(map(is_discrete, self.densities))) != 1:
             raise TypeError("densities are discrete and continuous distributions; only one of the two kinds is wanted")
         if self._kind == "table":
-            self.densities = [np.asarray(table, np.float64) for table in self.densities]
+            self.densities = [as_float64(table, f"densities[{k}]") for k, table in enumerate(self.densities)]
             for table in self.densities:
                 if table.shape != self.densities[0].shape or (table < 0).any() or not np.isclose(table.sum(), 1):
                     raise ValueError(
@@ -334,7 +334,7 @@ def _as_bounds(support):
         or (bounds[:, 0] >= bounds[:, 1]).any()
     ):
         raise ValueError(
-            f"support is {support!r}; two finite bounds, the lower one first, are wanted for each variable"
+            f"support is {described(support)}; two finite bounds, the lower one first, are wanted for each variable"
         )
     return bounds
 
@@ -450,7 +450,9 @@ class BayesOptimalClassifier(Classifier):
     def _check_rest(self, sizes, entries):
         for i, model in enumerate(self.models_):
             if not hasattr(model, "predict_proba") or not hasattr(model, "classes_"):
-                raise ValueError(f"models_[{i}] is {model!r}; a fitted classifier with predict_proba is wanted")
+                raise ValueError(
+                    f"models_[{i}] is {described(model)}; a fitted classifier with predict_proba is wanted"
+                )
 
     def __init__(self, models=(), prior=None, evidence="auto", *, cv=5, prefit=False):
         self._take(locals())
@@ -472,7 +474,7 @@ class BayesOptimalClassifier(Classifier):
             given = as_float64(self.evidence, "evidence")
             if given.shape != (len(models),) or np.isnan(given).any() or not given.max() > -np.inf:
                 raise ValueError(
-                    f"evidence is {self.evidence!r}; one logarithm for each of {len(models)} models is wanted"
+                    f"evidence is {described(self.evidence)}; one logarithm for each of {len(models)} models is wanted"
                 )
         else:
             require_choice("evidence", self.evidence, ("auto", "cross-validation", "none"))

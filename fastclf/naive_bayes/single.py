@@ -6,7 +6,7 @@ import numpy as np
 
 from .._folds import is_leave_one_out, keeps_classes
 from .._state_table import Array, List, Value, declare
-from .._validation import require_number
+from .._validation import as_array, require_number
 from ..sums.blocks import added
 from ..sums.class_sums import category_count_spans, class_count_spans, count_categories, divide, require_finite
 from ..sums.moments import class_moments, merge_moments, pool
@@ -404,7 +404,7 @@ class CategoricalNB(DiscreteBayes, shortcuts=True):
     def _places_of(self, sizes):
         """The first cell of each column and the number of cells, from the number of categories of each column."""
         if self.min_categories is not None:
-            least = np.asarray(self.min_categories)
+            least = as_array(self.min_categories, "min_categories")
             if least.dtype.kind not in "iu":
                 raise ValueError(f"'min_categories' should have integral type. Got {least.dtype} instead.")
             if least.ndim and least.shape != sizes.shape:

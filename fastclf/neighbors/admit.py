@@ -4,7 +4,7 @@ import numpy as np
 
 from .._csr import Csr, as_csr, is_sparse
 from .._exceptions import warn
-from .._validation import as_array, as_float64, as_matrix, require_number
+from .._validation import as_array, as_float64, as_matrix, described, require_number
 from .custom_metric import as_compiled
 from .formulas import formula_metric
 from .metrics import METRICS, NAMED, Metric, kernels, names_with, require_no_more
@@ -88,7 +88,7 @@ def _resolve_function(metric, params):
     compiled = as_compiled(metric)
     triangle = params.pop("triangle", False)
     if not isinstance(triangle, bool):
-        raise TypeError(f"metric_params['triangle'] is {triangle!r}; True or False is wanted")
+        raise TypeError(f"metric_params['triangle'] is {described(triangle)}; True or False is wanted")
     if compiled is None:
         return Metric("callable", -1, function=metric, keywords=params, triangle=triangle)
     require_no_more(params, metric)

@@ -10,6 +10,7 @@ from .._exceptions import warn
 from .._state_table import Array, Instance, Size, Value, declare, or_none
 from .._threads import Progress, n_threads
 from .._validation import (
+    as_array,
     as_sample_weight,
     as_targets,
     described,
@@ -160,7 +161,7 @@ class Neighbors(Estimator):
         if self.n_neighbors is not None or not self._optional_k:
             require_integer("n_neighbors", self.n_neighbors, 1)
         if self.metric_params is not None and not isinstance(self.metric_params, dict):
-            raise TypeError(f"metric_params is {self.metric_params!r}; a dict or None is wanted")
+            raise TypeError(f"metric_params is {described(self.metric_params)}; a dict or None is wanted")
         if self.n_jobs is not None:
             n_threads(self.n_jobs)
         maker = Maker(self.algorithm, int(self.n_neighbors or 5), self.n_jobs, float(self.working_memory))
@@ -338,7 +339,7 @@ class Neighbors(Estimator):
         self._require_fitted()
         rows, n, allowed = self._scan, self.n_samples_fit_, self._allowed
         if mask is not None:
-            mask = np.asarray(mask)
+            mask = as_array(mask, "mask")
             if mask.shape != (n,) or mask.dtype != bool:
                 raise ValueError(
                     f"mask has dtype {mask.dtype} and shape {mask.shape}; bools of shape ({n},), one for each fitted"
@@ -385,7 +386,7 @@ def _allowed(weight, others=None):
 
 def _row_numbers(rows, n):
     """The row numbers that the argument `rows` of `remove` names, ascending and without repetition."""
-    rows = np.asarray(rows)
+    rows = as_array(rows, "rows")
     if rows.dtype == bool:
         if rows.shape != (n,):
             raise ValueError(f"rows is a mask of shape {rows.shape}; ({n},), one bool for each fitted row, is wanted")

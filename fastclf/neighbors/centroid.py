@@ -11,6 +11,7 @@ from .._threads import Progress, map_rows
 from .._validation import (
     as_array,
     as_unchecked_matrix,
+    described,
     require_choice,
     require_finite,
     require_number,
@@ -197,7 +198,9 @@ class NearestCentroid(LinearClassifier):
         try:
             prior = np.array(as_array(self.priors, "priors"), np.float64)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"priors is {self.priors!r}; 'uniform', 'empirical' or numbers are wanted") from None
+            raise type(error)(
+                f"priors is {described(self.priors)}; 'uniform', 'empirical' or numbers are wanted"
+            ) from None
         if prior.shape != size.shape:
             raise ValueError(f"priors has shape {prior.shape}; ({len(size)},), one number per class, is wanted")
         if not (prior >= 0).all() or not 0 < prior.sum() < np.inf:

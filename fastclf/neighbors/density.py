@@ -6,7 +6,7 @@ from math import lgamma, log
 import numpy as np
 
 from .._state_table import Value, declare
-from .._validation import require_number
+from .._validation import described, require_number
 from .base import document
 from .voting import SEARCH_SHARE, WeightedNeighbors
 
@@ -142,7 +142,7 @@ def _log_unit_ball(metric, d):
     p = metric.p if metric.name == "minkowski" else metric.named.norm
     if p is None:
         raise ValueError(
-            f"metric is {metric.shown!r}, whose ball has no volume formula; 'euclidean', 'manhattan',"
+            f"metric is {described(metric.shown)}, whose ball has no volume formula; 'euclidean', 'manhattan',"
             " 'chebyshev' or 'minkowski' is wanted"
         )
     volume = d * log(2.0) if np.isinf(p) else d * (log(2.0) + lgamma(1 + 1 / p)) - lgamma(1 + d / p)

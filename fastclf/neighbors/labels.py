@@ -4,7 +4,7 @@ import contextlib
 
 import numpy as np
 
-from .._validation import encode_labels, require_labels
+from .._validation import as_array, as_list, described, encode_labels, require_labels
 
 
 def encode_more(classes, y):
@@ -50,8 +50,8 @@ def leave(codes, classes, declared):
 
 def as_label_lists(classes, n_outputs, several):
     """The argument `classes` as a sorted array for each output."""
-    labels = [np.asarray(labels) for labels in (classes if several else [classes])]
+    labels = [as_array(labels, "classes") for labels in (as_list(classes, "classes") if several else [classes])]
     if len(labels) != n_outputs or any(column.ndim != 1 or len(column) == 0 for column in labels):
         wanted = f"a list of labels for each of {n_outputs} outputs" if several else "a list of labels"
-        raise ValueError(f"classes is {classes!r}; {wanted} is wanted")
-    return [encode_labels(column)[0] for column in labels]
+        raise ValueError(f"classes is {described(classes)}; {wanted} is wanted")
+    return [encode_labels(column, "classes")[0] for column in labels]

@@ -5,6 +5,7 @@ import numpy as np
 from .._estimator import Classifier
 from .._exceptions import warn
 from .._state_table import Value, declare
+from .._validation import as_array, as_list, described
 from .base import document
 from .labelled_rows import LabelledRows
 from .radius_votes import RadiusVoters
@@ -98,14 +99,17 @@ class RadiusNeighborsClassifier(LabelledRows, RadiusVoters, Classifier):
         if isinstance(label, str) and label == "most_frequent":
             counts = [np.bincount(column, weight, len(names)) for column, names in zip(codes.T, classes)]
             return [names[count.argmax()] for names, count in zip(classes, counts)]
-        labels = list(label) if np.ndim(label) else [label] * len(classes)
+        labels = as_list(label, "outlier_label") if as_array(label, "outlier_label").ndim else [label] * len(classes)
         if len(labels) != len(classes):
             raise ValueError(
-                f"The length of outlier_label: {label} is inconsistent with the output length: {len(classes)}"
+                f"The length of outlier_label: {described(label)} is inconsistent with the output length:"
+                f" {len(classes)}"
             )
         for names, each in zip(classes, labels):
             if np.ndim(each):
-                raise TypeError(f"The outlier_label of classes {names} is supposed to be a scalar, got {each}.")
+                raise TypeError(
+                    f"The outlier_label of classes {names} is supposed to be a scalar, got {described(each)}."
+                )
             if np.append(names, each).dtype != names.dtype and names.dtype.kind not in "US":
                 raise TypeError(f"The dtype of outlier_label {each} is inconsistent with classes {names} in y.")
             if names.dtype.kind in "US" and not isinstance(each, (str, bytes)):

@@ -15,7 +15,7 @@ import numpy as np
 from .. import _simd
 from .._state_table import Array, DeclaredState, declare
 from .._threads import Progress, advance, n_threads, ranges, run
-from .._validation import as_float64, require_number
+from .._validation import as_array, as_float64, require_number
 from .metrics import numbered
 
 kernels = _simd.load("neighbors._scan")
@@ -299,7 +299,7 @@ class Index(DeclaredState):
 
 def require_radius(radius, least, n_queries=None):
     """The checked argument `radius`: a number, or an array with a number for each query."""
-    if isinstance(radius, (Real, np.bool_)) or np.ndim(radius) == 0 or n_queries is None:
+    if isinstance(radius, (Real, np.bool_)) or n_queries is None or as_array(radius, "radius").ndim == 0:
         return require_number("radius", radius, least)
     radius = as_float64(radius, "radius")
     if radius.shape != (n_queries,):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._sklearn_bases import joins
-from .._validation import require_truth
+from .._validation import described, require_truth
 from .base import Neighbors
 from .search import require_radius
 
@@ -11,8 +11,10 @@ _MODES = ("connectivity", "distance")
 
 
 def require_mode(mode):
-    if mode not in _MODES:
-        raise ValueError(f'Unsupported mode, must be one of "connectivity", or "distance" but got "{mode}" instead')
+    if not isinstance(mode, str) or mode not in _MODES:
+        raise ValueError(
+            f'Unsupported mode, must be one of "connectivity", or "distance" but got "{described(mode)}" instead'
+        )
 
 
 def as_graph(data, indices, indptr, n_rows):
@@ -55,6 +57,7 @@ class NumberSearch(Neighbors):
         O(n d) a query, split over threads. Memory beyond input and output is bounded by `working_memory`.
         """
         ids = self._require_ids() if require_truth("return_ids", return_ids) else None
+        return_distance = require_truth("return_distance", return_distance)
         search = self._ask(X, "kneighbors", mask)
         k = self._check_k("n_neighbors", self.n_neighbors if n_neighbors is None else n_neighbors, search)
         shape = len(search.queries), k

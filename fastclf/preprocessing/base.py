@@ -41,7 +41,7 @@ class FeatureMap(TableOutput, Estimator):
         fitted = getattr(self, "feature_names_in_", None)
         if input_features is None:
             return [f"x{j}" for j in range(self.n_features_in_)] if fitted is None else list(fitted)
-        names = as_list(input_features, "input_features")
+        names = [str(name) for name in as_list(input_features, "input_features")]
         if fitted is not None and names != list(fitted):
             raise ValueError("input_features is not equal to feature_names_in_")
         if len(names) != self.n_features_in_:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._validation import as_float64, as_list
+from .._validation import as_float64, as_list, described
 from .base import FeatureMap
 
 
@@ -48,7 +48,7 @@ class FunctionFeatures(FeatureMap):
         functions = as_list(self.functions, "functions")
         for i, function in enumerate(functions):
             if not callable(function):
-                raise TypeError(f"functions[{i}] is {function!r}; a function of a row is wanted")
+                raise TypeError(f"functions[{i}] is {described(function)}; a function of a row is wanted")
         if not functions:
             raise ValueError("functions is empty; at least one function of a row is wanted")
         return functions

@@ -9,7 +9,9 @@ from .._state_table import Array, List, declare
 from .._threads import map_rows
 from .._validation import (
     as_array,
+    as_label_list,
     as_list,
+    described,
     feature_names,
     require_choice,
     require_integer,
@@ -158,10 +160,10 @@ class OneHotEncoder(FeatureMap):
         require_choice("handle_unknown", self.handle_unknown, ["error", "ignore", "infrequent_if_exist", "warn"])
         try:
             kind = np.dtype(self.dtype).kind
-        except TypeError:
+        except (TypeError, ValueError):
             kind = None
-        if kind is None or kind not in "biuf":
-            raise ValueError(f"dtype is {self.dtype!r}; a dtype of numbers is wanted")
+        if kind is None or kind not in "biuf" or not isinstance(self.dtype, (str, type, np.dtype)):
+            raise ValueError(f"dtype is {described(self.dtype)}; a dtype of numbers is wanted")
         if isinstance(self.drop, str):
             require_choice("drop", self.drop, ["first", "if_binary"])
         if self.max_categories is not None:
@@ -190,7 +192,7 @@ class OneHotEncoder(FeatureMap):
             return np.full(len(groups), -1)
         if isinstance(self.drop, str):
             return np.where((self.drop == "first") | (size == 2), 0, -1)
-        named = as_list(self.drop, "drop")
+        named = as_label_list(as_list(self.drop, "drop"), "drop").tolist()
         if len(named) != len(groups):
             raise ValueError(
                 f"`drop` should have length equal to the number of features ({len(groups)}), got {len(named)}"
@@ -391,7 +393,7 @@ def _given_categories(labels, j, column):
     if array.dtype.kind in "US" and not all(isinstance(label, (str, bytes)) for label in labels):
         array = np.array(labels, dtype=object)
     if array.ndim != 1 or not array.size:
-        raise ValueError(f"categories[{j}] is {labels!r}; a list of labels is wanted")
+        raise ValueError(f"categories[{j}] is {described(labels)}; a list of labels is wanted")
     if len(sorted_categories(array, f"categories[{j}]", missing=True)) != array.size:
         raise ValueError(f"In column {j}, the predefined categories contain duplicate elements.")
     if isinstance(array[0], bytes) and column.dtype.kind != "S":

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _simd
 from .._csr import Csr, as_rows
-from .._validation import require_choice, require_integer
+from .._validation import described, require_choice, require_integer
 from .base import FeatureMap
 
 _products = _simd.load("preprocessing._products")
@@ -79,7 +79,9 @@ class PolynomialFeatures(FeatureMap):
         degree = self.degree
         pair = isinstance(degree, Sequence) and not isinstance(degree, str) and len(degree) == 2
         if not pair and not hasattr(degree, "__index__"):
-            raise ValueError(f"degree must be a non-negative int or tuple (min_degree, max_degree), got {degree!r}.")
+            raise ValueError(
+                f"degree must be a non-negative int or tuple (min_degree, max_degree), got {described(degree)}."
+            )
         if pair:
             low, high = degree
             if not (isinstance(low, Integral) and isinstance(high, Integral) and 0 <= low <= high):
@@ -114,8 +116,8 @@ class PolynomialFeatures(FeatureMap):
             number = n_out if high < _MANY else f"more than {_MOST}"
             raise ValueError(
                 f"The output that would result from the current configuration would have {number} features which is too"
-                f" large to be indexed by int64: X has {d} features and degree is {self.degree!r}; fewer features or a"
-                " smaller degree are wanted"
+                f" large to be indexed by int64: X has {d} features and degree is {described(self.degree)}; fewer"
+                " features or a smaller degree are wanted"
             )
         high = min(high, d) if distinct else high
         return self._become(**columns, _family=(low, high, distinct, bias), n_output_features_=n_out)
@@ -263,7 +265,9 @@ class PolynomialFeatures(FeatureMap):
 
     def _check_rest(self, sizes, entries):
         if type(self._family) is not tuple or len(self._family) != 4:
-            raise ValueError(f"_family is {self._family!r}; (least degree, greatest degree, bool, bool) is wanted")
+            raise ValueError(
+                f"_family is {described(self._family)}; (least degree, greatest degree, bool, bool) is wanted"
+            )
         low, high, distinct, bias = self._family
         require_integer("_family[1]", high, 0)
         require_integer("_family[0]", low, 1, high + 1)

@@ -25,6 +25,7 @@ import numpy as np
 from .. import __version__
 from .._estimator import Estimator
 from .._snapshot import snapshot
+from .._validation import as_path, described
 from .state import decode, encode, layout, list_arrays, view
 
 _MAGIC = b"\x89fclf\r\n\x1a"
@@ -79,10 +80,10 @@ def save(estimator, path):
     ['high']
     """
     if not isinstance(estimator, Estimator):
-        raise TypeError(f"estimator is {estimator!r}; a fitted estimator of fastclf is wanted")
+        raise TypeError(f"estimator is {described(estimator)}; a fitted estimator of fastclf is wanted")
     estimator = snapshot(estimator)
     estimator._require_fitted()
-    path = _as_str(path)
+    path = str(as_path(path))
     try:
         tree, arrays = encode(estimator, type(estimator).__name__)
         header = {"library": __version__, "arrays": list_arrays(arrays), "estimator": tree}
@@ -146,7 +147,7 @@ def load(path, verify=False):
     ...     load(f"{folder}/model.fclf", verify=True)
     KNeighborsRegressor(n_neighbors=1)
     """
-    path = _as_str(path)
+    path = str(as_path(path))
     if os.path.exists(path) and not os.path.isfile(path):
         raise ValueError(f"{path} is not a file")
     with open(path, "rb") as file:
@@ -174,13 +175,6 @@ def load(path, verify=False):
                 reason += f" (written by fastclf {library}, read by {__version__})"
             raise ValueError(f"{path} is damaged: {' '.join(reason.split())}") from error
         return estimator
-
-
-def _as_str(path):
-    try:
-        return os.fsdecode(path)
-    except TypeError:
-        raise TypeError(f"path is {path!r}; a str or path-like is wanted") from None
 
 
 def _write(file, header, arrays):

@@ -146,7 +146,7 @@ class KernelMachine(Classifier):
                 "Invalid input - all samples have zero or negative weights. sample_weight is zero for every row; a"
                 " weight above 0 is wanted"
             )
-        if weight.shape == (n,):
+        if weight.shape == (n,) and np.isfinite(weight).all():
             y = as_label_vector(y, n, name)
             kept = y[weight > 0]
             if len(kept) < n and (kept == kept[0]).all():

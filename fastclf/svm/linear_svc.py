@@ -12,6 +12,7 @@ from .._state_table import Array, Value, declare
 from .._threads import Progress, aside, n_threads, run
 from .._validation import (
     as_seed,
+    described,
     require_choice,
     require_integer,
     require_number,
@@ -279,7 +280,7 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
         require_choice("penalty", self.penalty, ("l1", "l2"))
         require_choice("loss", self.loss, ("hinge", "squared_hinge"))
         if not isinstance(self.dual, (bool, np.bool_)) and self.dual != "auto":
-            raise ValueError(f"dual is {self.dual!r}; 'auto', True or False is wanted")
+            raise ValueError(f"dual is {described(self.dual)}; 'auto', True or False is wanted")
         require_choice("multi_class", self.multi_class, ("ovr", "crammer_singer"))
         if self.multi_class == "ovr":
             self._require_combination()

@@ -68,7 +68,7 @@ def _chosen(X, given):
     """A mask of the columns that `given` lists as a mask, as indices or as names."""
     names = feature_names(X)
     d = len(names) if names is not None else as_array(X, "X").shape[-1]
-    given = np.asarray(given)
+    given = as_array(given, "categorical_features")
     chosen = np.zeros(d, bool)
     if given.dtype == bool:
         if given.shape != (d,):

@@ -1,8 +1,8 @@
 """A tree as a graph in Graphviz' dot language, as scikit-learn writes it."""
 
 import html
-from pathlib import Path
 
+from .._validation import as_list, as_path, require_truth
 from .node_text import Marks, NodeText, drawn_nodes
 
 _DOT = Marks("#", "[", "]", "<=", "\\n", '"', '"')
@@ -88,17 +88,20 @@ def export_graphviz(
         "proportion": proportion,
         "precision": precision,
     }
-    if feature_names is not None and not all(isinstance(name, str) for name in feature_names):
-        raise ValueError("All feature names must be strings.")
-    texts = NodeText(
-        decision_tree, options, _HTML if special_characters else _DOT, _html if special_characters else _quoted
-    )
-    style = ", ".join(["filled"] * bool(filled) + ["rounded"] * bool(rounded))
+    if feature_names is not None:
+        feature_names = as_list(feature_names, "feature_names")
+        if not all(isinstance(name, str) for name in feature_names):
+            raise ValueError("All feature names must be strings.")
+    form = (_HTML, _html) if require_truth("special_characters", special_characters) else (_DOT, _quoted)
+    texts = NodeText(decision_tree, options, *form)
+    filled, rounded = require_truth("filled", filled), require_truth("rounded", rounded)
+    style = ", ".join(["filled"] * filled + ["rounded"] * rounded)
     style = f', style="{style}", color="black"' if style else ""
+    leaves_parallel, rotate = require_truth("leaves_parallel", leaves_parallel), require_truth("rotate", rotate)
     lines = ["digraph Tree {", f'node [shape=box{style}, fontname="{fontname}"] ;']
-    lines += ["graph [ranksep=equally, splines=polyline] ;"] * bool(leaves_parallel)
-    lines += [f'edge [fontname="{fontname}"] ;', *["rankdir=LR ;"] * bool(rotate)]
-    lines += _nodes(texts, max_depth, bool(filled), -1 if rotate else 1)
+    lines += ["graph [ranksep=equally, splines=polyline] ;"] * leaves_parallel
+    lines += [f'edge [fontname="{fontname}"] ;', *["rankdir=LR ;"] * rotate]
+    lines += _nodes(texts, max_depth, filled, -1 if rotate else 1)
     if leaves_parallel:
         lines += _ranks(texts.tree, max_depth)
     dot = "\n".join([*lines, "}"])
@@ -107,7 +110,7 @@ def export_graphviz(
     if hasattr(out_file, "write"):
         out_file.write(dot)
     else:
-        Path(out_file).write_text(dot, encoding="utf-8")
+        as_path(out_file, "out_file").write_text(dot, encoding="utf-8")
     return None
 
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._validation import require_choice, require_integer
+from .._validation import as_list, as_names, require_choice, require_integer, require_truth
 from .text import Conditions, Notation, fitted_tree, predicted_codes, reading_of
 
 
@@ -18,6 +18,10 @@ class Marks(NamedTuple):
     line_end: str
     begin: str
     end: str
+
+
+class _WrongNumber(ValueError, IndexError):
+    """The error of a wrong number of class names, which is an IndexError in scikit-learn."""
 
 
 PLAIN = Marks("#", "[", "]", "<=", "\n", "", "")
@@ -41,12 +45,16 @@ class NodeText:
         self.model, self.tree, self.marks, self.escape = model, fitted_tree(model), marks, escape
         require_choice("label", options["label"], ["all", "root", "none"])
         self.precision = require_integer("precision", options["precision"], 0)
-        self.options = options
+        self.options = options | {
+            name: require_truth(name, options[name]) for name in ("impurity", "node_ids", "proportion")
+        }
         names, d = options["feature_names"], model.n_features_in_
         if names is None:
             names = getattr(model, "feature_names_in_", fitted_names)
-        elif len(names) != d:
-            raise ValueError(f"Length of feature_names, {len(names)} does not match number of features, {d}")
+        else:
+            names = as_list(names, "feature_names")
+            if len(names) != d:
+                raise ValueError(f"Length of feature_names, {len(names)} does not match number of features, {d}")
         if names is None:
             self.names = [f"x{marks.index}{j}{marks.index_end}" for j in range(d)]
         else:
@@ -57,9 +65,8 @@ class NodeText:
         self.named = options["class_names"] is not None and options["class_names"] is not False
         self.named = self.named and self.of_labels and self.tree.n_outputs == 1
         if self.named and options["class_names"] is not True:
-            given, n_classes = len(options["class_names"]), self.tree.n_classes[0]
-            if given != n_classes:
-                raise IndexError(f"class_names has {given} names; {n_classes}, one per class, are wanted")
+            names = as_names(options["class_names"], "class_names", self.tree.n_classes[0], _WrongNumber)
+            self.options["class_names"] = names
         self.codes = predicted_codes(model, self.tree)[0] if self.named else None
         self._bounds = self._extremes()
 

@@ -6,7 +6,7 @@ from numbers import Real
 import numpy as np
 
 from .._labels import class_factors, rows_that_count
-from .._validation import as_float64, require_choice, require_integer
+from .._validation import as_array, as_float64, require_choice, require_integer
 from .sorted_columns import Training
 
 
@@ -52,7 +52,7 @@ def as_monotonic(value, d, n_outputs, n_classes):
     unsupported = "multiple output" if n_outputs > 1 else "multiclass classification" if n_classes > 2 else None
     if unsupported:
         raise ValueError(f"Monotonicity constraints are not supported with {unsupported}")
-    cst = np.asarray(value)
+    cst = as_array(value, "monotonic_cst")
     if cst.shape != (d,):
         size = len(cst) if cst.ndim == 1 else cst.shape
         raise ValueError(f"monotonic_cst has shape {size} but the input data X has {d} features.")

@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+from .._validation import described, require_number, require_truth
 from .node_text import NodeText, drawn_nodes
 
 
@@ -69,11 +70,13 @@ def plot_tree(
         from matplotlib import pyplot
 
         ax = pyplot.gca()
+    elif not hasattr(ax, "get_figure"):
+        raise TypeError(f"ax is {described(ax)}; axes of matplotlib are wanted")
     ax.clear()
     ax.set_axis_off()
-    style = {} if fontsize is None else {"fontsize": fontsize}
-    box = {"boxstyle": "round"} if rounded else {}
-    made = _drawn(ax, texts, max_depth, bool(filled), box, style)
+    style = {} if fontsize is None else {"fontsize": require_number("fontsize", fontsize, 0, True, finite=True)}
+    box = {"boxstyle": "round"} if require_truth("rounded", rounded) else {}
+    made = _drawn(ax, texts, max_depth, require_truth("filled", filled), box, style)
     if fontsize is None:
         _fit_text(ax, made, *_grid(texts.tree, max_depth)[1])
     return [text for text, _ in made]

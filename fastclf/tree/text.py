@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._exceptions import not_fitted_error
-from .._validation import require_integer
+from .._validation import as_list, as_names, described, require_integer, require_truth
 
 
 class Reading(NamedTuple):
@@ -29,7 +29,7 @@ def reading_of(model):
 def fitted_tree(model):
     """The `tree_` of a fitted decision tree, which is fastclf's or scikit-learn's."""
     if not hasattr(model, "fit"):
-        raise TypeError(f"{model!r} is not an estimator instance; a fitted decision tree is wanted")
+        raise TypeError(f"{described(model)} is not an estimator instance; a fitted decision tree is wanted")
     tree = getattr(model, "tree_", None)
     if tree is None and (hasattr(model, "criterion") or hasattr(type(model), "tree_")):
         raise not_fitted_error(
@@ -124,21 +124,20 @@ class _Shown:
 
     def __init__(self, model, feature_names, class_names, decimals):
         model, names, texts = reading_of(model)
-        self.tree, self.decimals = fitted_tree(model), require_integer("decimals", decimals, 0)
+        self.tree, self.decimals = fitted_tree(model), require_integer("decimals", decimals, 0, 1074)
         d = model.n_features_in_
         if feature_names is None:
             feature_names = names
         if feature_names is None:
             feature_names = getattr(model, "feature_names_in_", [f"feature_{i}" for i in range(d)])
-        if len(feature_names) != d:
-            raise ValueError(f"feature_names must contain {d} elements, got {len(feature_names)}")
-        self.names = list(map(str, feature_names))
+        self.names = as_names(feature_names, "feature_names", d)
         self.conditions = Conditions(model, self.tree, self.names, texts)
         self.lacking, self.left = self.conditions.lacking, self.conditions.left
         self.labels = None
         if hasattr(model, "classes_"):
             classes = [model.classes_] if self.tree.n_outputs == 1 else model.classes_
             if class_names is not None:
+                class_names = as_list(class_names, "class_names")
                 if len(classes) > 1 or len(class_names) != len(classes[0]):
                     raise ValueError(
                         "When `class_names` is an array, it should contain as many items as `decision_tree.classes_`."
@@ -212,7 +211,7 @@ def export_text(
     |   |--- class: b
     """
     max_depth = require_integer("max_depth", max_depth, 0)
-    spacing = require_integer("spacing", spacing, 1)
+    spacing, show_weights = require_integer("spacing", spacing, 1, 1000), require_truth("show_weights", show_weights)
     shown = _Shown(decision_tree, feature_names, class_names, decimals)
     tree = shown.tree
     lines = []

@@ -220,7 +220,7 @@ def test_a_tree_is_cut_at_a_depth(ax):
         (
             lambda: display.TreeDisplay(DecisionTreeClassifier().fit(X, Y), feature_names=["a"]),
             ValueError,
-            "feature_names has 1 entries; 4",
+            "feature_names must contain 4 elements, got 1",
         ),
         (
             lambda: display.ValidationCurveDisplay(
