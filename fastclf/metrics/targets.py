@@ -194,7 +194,9 @@ def as_scores(y_score, name="y_score"):
     """Finite scores as float64, of shape (n_samples,) or (n_samples, n_classes)."""
     score = as_float64(y_score, name)
     if score.ndim not in (1, 2) or score.size == 0:
-        raise ValueError(f"{name} has shape {score.shape}; (n_samples,) or (n_samples, n_classes) is wanted")
+        raise ValueError(
+            f"{name} has shape {score.shape}; (n_samples,) or (n_samples, n_classes), with at least one row, is wanted"
+        )
     if not np.isfinite(score).all():
         raise ValueError(f"Input {name} contains NaN or infinity; finite numbers are wanted")
     return score.ravel() if score.ndim == 2 and score.shape[1] == 1 else score
