@@ -6,7 +6,7 @@ import inspect
 import sys
 from datetime import datetime
 from functools import partial
-from itertools import islice
+from itertools import islice, product
 
 import numpy as np
 import pandas
@@ -18,7 +18,25 @@ from sentences import JUNK, is_sentence, place
 
 import fastclf
 
+try:
+    import resource
+except ImportError:  # on Windows
+    resource = None
+
 pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def a_limit_of_memory():
+    """A call that asks for more than some GB fails here, before the machine has none left."""
+    if resource is None:
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (12 << 30, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
 
 CODES = np.arange(40) % 3
 PROBABLE = np.column_stack([X[:, 0], 5 - X[:, 0]]) / 5
@@ -232,15 +250,25 @@ def called_to_the_end(function):
     return call
 
 
-@pytest.mark.parametrize("kind", ["two classes", "three classes", "several labels"])
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_function(name, kind, tmp_path, monkeypatch):
+KINDS = {
+    "two classes": (TWO, TWO),
+    "three classes": (TWO | THREE, THREE),
+    "several labels": (TWO | THREE | SEVERAL, SEVERAL),
+}
+
+
+def function_cases():
+    """(name, kind) of each function, where some argument differs from that of two classes."""
+    for name, (kind, (values, own)) in product(FUNCTIONS, KINDS.items()):
+        if kind == "two classes" or set(right_values(FUNCTIONS[name], name, values)) & set(own):
+            yield name, kind
+
+
+@pytest.mark.parametrize(("name", "kind"), function_cases())
+def test_a_function_answers_or_refuses_a_wrong_argument(name, kind, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # a wrong path may be the name of a new file
     function = FUNCTIONS[name]
-    values = {"two classes": TWO, "three classes": TWO | THREE, "several labels": TWO | THREE | SEVERAL}[kind]
-    given = right_values(function, name, values)
-    if kind != "two classes" and not set(given) & set(THREE if kind == "three classes" else SEVERAL):
-        return
+    given = right_values(function, name, KINDS[kind][0])
     if any(each.kind is each.VAR_POSITIONAL for each in inspect.signature(function).parameters.values()):
         function = partial(function, X, Y)
     call = called_to_the_end(function)
@@ -261,7 +289,7 @@ def method_cases():
 
 
 @pytest.mark.parametrize(("name", "method"), method_cases())
-def test_a_method(name, method):
+def test_a_method_answers_or_refuses_a_wrong_argument(name, method):
     make, rows, *targets = ESTIMATORS[name]
     fitted = make().fit(rows, *targets)
     values = TWO | {"X": rows, "queries": asked(fitted), "y": targets[0] if targets else None, "other": fitted}
@@ -281,7 +309,7 @@ def parameter_cases():
 
 
 @pytest.mark.parametrize(("name", "parameter"), parameter_cases())
-def test_a_parameter(name, parameter):
+def test_a_fit_answers_or_refuses_a_wrong_parameter(name, parameter):
     make, *data = ESTIMATORS[name]
     fitted = make().fit(*data)
 
