@@ -103,7 +103,10 @@ FLAGS += ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-Wno-ps
 # Tables that only debuggers and profilers read would be a twentieth of the size.
 FLAGS += [] if SYMBOLS else ["-fno-asynchronous-unwind-tables"]
 MSVC_FLAGS = ["/O2", "/fp:precise"]
-LINK_FLAGS = ["-Wl,--strip-all"] if sys.platform == "linux" and not SYMBOLS else SANITIZERS[:1]
+# Code and constants share pages, which saves 8 kB in each of a hundred modules.
+LINK_FLAGS = (
+    ["-Wl,--strip-all", "-Wl,-z,noseparate-code"] if sys.platform == "linux" and not SYMBOLS else SANITIZERS[:1]
+)
 
 # Cython's code for typed memoryviews is compiled once for all modules: this halves the time of a build.
 SHARED = "fastclf._memoryviews"

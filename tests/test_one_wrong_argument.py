@@ -75,6 +75,9 @@ TWO = {
     "one": RESULT,
     "other": RESULT,
     "param_grid": {"var_smoothing": [0.1, 0.2]},
+    "param_distributions": {"var_smoothing": [0.1, 0.2]},
+    "n_iter": 2,
+    "score_func": fastclf.accuracy_score,
     "param_name": "var_smoothing",
     "param_range": [0.1, 0.2],
     "train_sizes": [0.5, 1.0],
@@ -143,6 +146,7 @@ SPECIAL = {
         "X": X[:, :2],
         "feature_names": ["a", "b"],
     },
+    "CalibrationDisplay.from_estimator": {"estimator": fastclf.GaussianNB().fit(X, Y)},
     "PruningDisplay.from_estimator": {"estimator": fastclf.DecisionTreeClassifier()},
     "auc": {"y": X[:, 0]},
     "LeavePOut": {"p": 1},
@@ -150,7 +154,9 @@ SPECIAL = {
     "majority_error": {"folds": [(np.arange(20), np.arange(20, 40))]},
     "learning_curve": {"estimator": fastclf.GaussianNB()},
 }
-SPECIAL |= {name: {"y_pred": "deprecated"} for name in ("log_loss", "d2_log_loss_score")}
+DEPRECATED = ["log_loss", "d2_log_loss_score", "DetCurveDisplay.from_predictions", "RocCurveDisplay.from_predictions"]
+DEPRECATED += ["PrecisionRecallDisplay.from_predictions"]
+SPECIAL |= {name: {"y_pred": "deprecated"} for name in DEPRECATED}
 SPECIAL |= {name: {"random_state": None} for name in ("KFold", "GroupKFold", "StratifiedKFold", "StratifiedGroupKFold")}
 SPECIAL |= {
     "tune": {"simpler": {"var_smoothing": "larger"}},
@@ -159,7 +165,7 @@ SPECIAL |= {
 }
 SPECIAL |= {
     f"{name}.from_estimator": {"estimator": fastclf.LogisticRegression().fit(X, Y)}
-    for name in ("ConfusionMatrixDisplay", "PrecisionRecallDisplay", "RocCurveDisplay")
+    for name in ("ConfusionMatrixDisplay", "DetCurveDisplay", "PrecisionRecallDisplay", "RocCurveDisplay")
 }
 
 

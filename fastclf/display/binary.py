@@ -150,6 +150,7 @@ class _Curves:
         points = {f"self.{key}": _several(getattr(self, key)) for key in self._axes}
         n = len(next(iter(points.values())))
         values, names = _several(getattr(self, self._figure)), _several(self.name if name is None else name)
+        require_strings([each for each in names or () if each is not None], "name")
         optional = {f"self.{key}": _several(getattr(self, key)) for key in (self._figure, *more)}
         if names is not None and len(names) != 1:
             optional["'name' (or self.name)"] = names
@@ -528,6 +529,7 @@ class DetCurveDisplay:
     def plot(self, ax=None, *, name=None, **kwargs):
         """Draw into `ax`, by default into a new figure, and return self; `kwargs` are those of matplotlib's `plot`."""
         ax, name = axes(ax), self.estimator_name if name is None else name
+        require_strings([] if name is None else [name], "name")
         given = ({} if name is None else {"label": name}) | kwargs
         least = np.finfo(np.asarray(self.fpr).dtype).eps
         self.fpr, self.fnr = (np.clip(shares, least, 1 - least) for shares in (self.fpr, self.fnr))
@@ -623,6 +625,7 @@ class CalibrationDisplay:
         """Draw into `ax`, by default into a new figure, and return self; `kwargs` are those of matplotlib's `plot`."""
         ref_line = require_truth("ref_line", ref_line)
         ax, name = axes(ax), self.estimator_name if name is None else name
+        require_strings([] if name is None else [name], "name")
         given = style({"marker": "s", "linestyle": "-"} | ({} if name is None else {"label": name}), kwargs)
         best = "Perfectly calibrated"
         if ref_line and best not in ax.get_legend_handles_labels()[1]:

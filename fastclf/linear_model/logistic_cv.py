@@ -15,6 +15,7 @@ from .._validation import (
     require_choice,
     require_integer,
     require_numbers,
+    require_truth,
 )
 from ..metrics.scoring import as_scorers, figure_of
 from ..model_selection.folds import as_folds
@@ -166,6 +167,7 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
         self
         """
         Cs, l1_ratios, penalty = self._grid()
+        require_truth("refit", self.refit)
         name = type(self).__name__
         rows = X if is_native(X) else as_rows(X, name)
         labels = as_labels(y, sample_weight, len(rows), name)

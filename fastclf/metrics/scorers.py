@@ -10,7 +10,7 @@ import numpy as np
 from .._estimator import Estimator
 from .._exceptions import warn
 from .._sklearn_bases import join, joins
-from .._validation import described, require_choice, require_truth
+from .._validation import as_label, described, require_choice, require_truth
 from .areas import average_precision_score, roc_auc_score, top_k_accuracy_score
 from .classification import accuracy_score, balanced_accuracy_score, class_likelihood_ratios, matthews_corrcoef
 from .probabilities import brier_score_loss, d2_brier_score, d2_log_loss_score, log_loss
@@ -61,6 +61,7 @@ def responses(estimator, X, methods, pos_label=None):
         return method(X)
     classes = estimator.classes_
     two = not isinstance(classes, list) and np.ndim(classes) == 1 and len(classes) <= 2
+    pos_label = as_label(pos_label, "pos_label")
     if two and pos_label is not None and pos_label not in np.asarray(classes).tolist():
         raise ValueError(f"pos_label={pos_label} is not a valid label: It should be one of {classes}")
     found = method(X)

@@ -5,7 +5,7 @@ from math import isqrt
 import numpy as np
 
 from .._state_table import Array, DeclaredState, declare
-from .._validation import described
+from .._validation import as_array, described
 from .living_rows import SpareRows
 
 
@@ -137,7 +137,7 @@ def _found(ids, ascending, order):
 def as_ids(ids, n, like=None):
     """A user's ids as a vector of int64 or strings: n of them, of the type of `like`."""
     given = ids
-    ids = np.asarray(ids)
+    ids = as_array(ids, "ids")
     if n is None and ids.ndim == 0:
         ids = ids.reshape(1)
     if ids.dtype.kind == "O" and ids.ndim == 1:

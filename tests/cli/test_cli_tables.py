@@ -333,7 +333,7 @@ def make_faulty(folder):
         (["train", "mixed.csv", "--out", "mixed.csv"], "--out mixed.csv would overwrite the data"),
         (["predict", "none", "mixed.csv"], "none: there is no such file"),
         (["predict", "junk", "mixed.csv"], "junk was not saved by fastclf"),
-        (["predict", ".", "mixed.csv"], ". is not a file"),
+        (["predict", ".", "mixed.csv"], "path is '.', which is a directory"),
         (["predict", "model", "none.csv"], "none.csv: there is no such file"),
         (["predict", "model", "words.csv"], "words.csv: column 'age' holds 'young' (row 0); a number is wanted, as in"),
         (["predict", "model", "less.csv"], "less.csv: there is no column 'size'; one is wanted, as in training"),
