@@ -33,7 +33,7 @@ def a_limit_of_memory():
         yield
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (12 << 30, hard))
+    resource.setrlimit(resource.RLIMIT_AS, (8 << 30, hard))
     yield
     resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
@@ -270,7 +270,7 @@ def function_cases():
             yield name, kind
 
 
-@pytest.mark.parametrize(("name", "kind"), function_cases())
+@pytest.mark.parametrize(("name", "kind"), list(function_cases()))
 def test_a_function_answers_or_refuses_a_wrong_argument(name, kind, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # a wrong path may be the name of a new file
     function = FUNCTIONS[name]
@@ -294,7 +294,7 @@ def method_cases():
         yield from ((name, method) for method in methods if inspect.isfunction(getattr(type(make()), method, None)))
 
 
-@pytest.mark.parametrize(("name", "method"), method_cases())
+@pytest.mark.parametrize(("name", "method"), list(method_cases()))
 def test_a_method_answers_or_refuses_a_wrong_argument(name, method):
     make, rows, *targets = ESTIMATORS[name]
     fitted = make().fit(rows, *targets)
