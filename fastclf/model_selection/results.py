@@ -10,6 +10,12 @@ from .folds import as_folds
 from .rows import as_y
 
 
+def deviation(values, axis=-1, ddof=0):
+    """The standard deviation of scores; NaN where one of them is infinite, as that of a density of 0 is."""
+    with np.errstate(invalid="ignore"):
+        return np.std(values, axis=axis, ddof=ddof)
+
+
 class CrossValidation(dict):
     """The result of :func:`cross_validate` for one estimator: scikit-learn's dict, with more attributes.
 
@@ -59,7 +65,7 @@ class CrossValidation(dict):
         The training sets overlap, so that this is a guide to the spread, not an unbiased estimate of it.
         """
         n_folds = len(self.scores)
-        return float(np.std(self.scores, ddof=1) / np.sqrt(n_folds)) if n_folds > 1 else float("nan")
+        return float(deviation(self.scores, ddof=1) / np.sqrt(n_folds)) if n_folds > 1 else float("nan")
 
     @property
     def microseconds_per_query(self):

@@ -12,6 +12,7 @@ from .._validation import described, require_truth
 from ..metrics.scorers import SeveralScorers, accepts_weight, check_scoring, kind_of, refuse_params, scorers_of
 from .evaluation import Evaluation, Request, check_estimator, tell_failures
 from .parameters import ParameterGrid, ParameterSampler
+from .results import deviation
 from .routing import route
 from .tuning import as_grids, candidates_of
 
@@ -281,7 +282,7 @@ def _results(settings, measured, error_score):
         for key in ("fit_time", "score_time", *keys)
     }
     for key in ("fit_time", "score_time"):
-        results[f"mean_{key}"], results[f"std_{key}"] = figures[key].mean(axis=1), figures[key].std(axis=1)
+        results[f"mean_{key}"], results[f"std_{key}"] = figures[key].mean(axis=1), deviation(figures[key])
     for name in dict.fromkeys(name for setting in settings for name in setting):
         values = {i: setting[name] for i, setting in enumerate(settings) if name in setting}
         results[f"param_{name}"] = _column(values, settings)
@@ -291,11 +292,11 @@ def _results(settings, measured, error_score):
         values = figures[key]
         results |= {f"split{i}_{key}": column for i, column in enumerate(values.T)}
         mean = results[f"mean_{key}"] = values.mean(axis=1)
-        results[f"std_{key}"] = values.std(axis=1)
+        results[f"std_{key}"] = deviation(values)
         if not np.isfinite(mean).all():
             warn(f"One or more of the {key.partition('_')[0]} scores are non-finite: {mean}")
         if key.startswith("test_"):
-            known = np.nan_to_num(mean, nan=-np.inf)
+            known = np.nan_to_num(mean, nan=-np.inf, neginf=-np.inf)
             ranks = 1 + np.count_nonzero(known > known[:, None], axis=1)
             results[f"rank_{key}"] = ranks.astype(np.int32)
     return results

@@ -9,6 +9,7 @@ from .._estimator import clone, own, path_parameters
 from .._validation import as_list, described, require_choice, require_strings, require_truth
 from .candidates import Candidates
 from .evaluation import Evaluation, Request, check_estimator, documented, tell_failures
+from .results import deviation
 
 # For each parameter, whether a larger or a smaller value makes the model simpler.
 _SIMPLER = dict.fromkeys(
@@ -77,7 +78,7 @@ class Tuning(dict):
         self.scores = np.array([result.scores[np.isin(result.folds, folds)] for result in results])
         self.mean_score = self.scores.mean(axis=1)
         n = len(folds)
-        self.standard_error = self.scores.std(axis=1, ddof=1) / np.sqrt(n) if n > 1 else np.full(len(params), np.nan)
+        self.standard_error = deviation(self.scores, ddof=1) / np.sqrt(n) if n > 1 else np.full(len(params), np.nan)
         self.best_index = self._simplest(simpler)
         error = self.standard_error[self.best_index]
         self.one_standard_error_index = self._simplest(simpler, 0 if np.isnan(error) else error)
@@ -91,12 +92,12 @@ class Tuning(dict):
             if key == "estimator":
                 continue
             values = np.array([result[key][folds] for result, folds in zip(results, kept)])
-            self[f"mean_{key}"], self[f"std_{key}"] = values.mean(axis=1), values.std(axis=1)
+            self[f"mean_{key}"], self[f"std_{key}"] = values.mean(axis=1), deviation(values)
             if key.startswith(("test_", "train_")):
                 side, _, figure = key.partition("_")
                 self |= {f"split{i}_{side}_{figure}": column for i, column in enumerate(values.T)}
             if key.startswith("test_"):
-                mean = np.nan_to_num(values.mean(axis=1), nan=-np.inf)
+                mean = np.nan_to_num(values.mean(axis=1), nan=-np.inf, neginf=-np.inf)
                 self[f"rank_{key}"] = 1 + np.count_nonzero(mean > mean[:, None], axis=1).astype(np.int32)
         for name in dict.fromkeys(name for params in self.params for name in params):
             column = np.ma.masked_all(len(self.params), object)
@@ -111,7 +112,7 @@ class Tuning(dict):
 
         A combination whose fits failed, with the score NaN, is chosen only if there is no other.
         """
-        means = np.nan_to_num(self.mean_score, nan=-np.inf)
+        means = np.nan_to_num(self.mean_score, nan=-np.inf, neginf=-np.inf)
         best = means.max()
         near = np.flatnonzero(means >= best - below - _ROUNDING * abs(best)) if best > -np.inf else [0]
         ties = means if below else np.zeros(len(means))
