@@ -32,10 +32,15 @@ def _read(y_true, y_score, sample_weight):
     return y_true, score, as_sample_weight(sample_weight, len(score))
 
 
+def _require_indicators(y_true):
+    """Refuse a matrix of labels that are not indicators."""
+    if y_true.dtype.kind != "b":
+        raise ValueError("multiclass-multioutput format is not supported; labels or indicators are wanted")
+
+
 def _over_columns(area, indicators, score, average, weight):
     """area(Scored) of each label (column), averaged as `average` says; "samples" averages over the rows instead."""
-    if indicators.dtype.kind != "b":
-        raise ValueError("multiclass-multioutput format is not supported; labels or indicators are wanted")
+    _require_indicators(indicators)
     if indicators.shape != score.shape:
         raise ValueError(
             f"y_score has shape {score.shape}; {indicators.shape}, a score for each indicator of y_true, is wanted"
@@ -248,6 +253,8 @@ def average_precision_score(y_true, y_score, *, average="macro", pos_label=1, sa
     y_true, score, weight = _read(y_true, y_score, sample_weight)
     require_average(average, AVERAGES)
     pos_label = as_label(pos_label, "pos_label")
+    if y_true.ndim == 2:
+        _require_indicators(y_true)
     classes = None if y_true.ndim == 2 else encode_labels(y_true)[0]
     if classes is not None and len(classes) <= 2:
         require_known(pos_label, classes)
