@@ -352,6 +352,7 @@ def as_sample_weight(sample_weight, n_samples, all_zero=False):
         return None
     weight = as_array(sample_weight, "sample_weight")
     if weight.ndim == 0 and isinstance(sample_weight, np.ndarray):
+        weight = weight.astype(float) if weight.dtype.kind in "biuf" else weight
         raise TypeError(
             f"Input should have at least 1 dimension i.e. satisfy `len(x.shape) > 0`, got scalar `{weight!r}` instead."
         )

@@ -12,9 +12,8 @@ _MODES = ("connectivity", "distance")
 
 def require_mode(mode):
     if not isinstance(mode, str) or mode not in _MODES:
-        raise ValueError(
-            f'Unsupported mode, must be one of "connectivity", or "distance" but got "{described(mode)}" instead'
-        )
+        given = mode if isinstance(mode, str) else described(mode)
+        raise ValueError(f'Unsupported mode, must be one of "connectivity", or "distance" but got "{given}" instead')
 
 
 def as_graph(data, indices, indptr, n_rows):

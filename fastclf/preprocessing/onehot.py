@@ -9,7 +9,7 @@ from .._state_table import Array, List, declare
 from .._threads import map_rows
 from .._validation import (
     as_array,
-    as_label_list,
+    as_label,
     as_list,
     described,
     feature_names,
@@ -192,7 +192,7 @@ class OneHotEncoder(FeatureMap):
             return np.full(len(groups), -1)
         if isinstance(self.drop, str):
             return np.where((self.drop == "first") | (size == 2), 0, -1)
-        named = as_label_list(as_list(self.drop, "drop"), "drop").tolist()
+        named = [as_label(label, "drop") for label in as_list(self.drop, "drop")]
         if len(named) != len(groups):
             raise ValueError(
                 f"`drop` should have length equal to the number of features ({len(groups)}), got {len(named)}"
