@@ -64,3 +64,9 @@ def test_every_public_name_has_an_entry_in_the_reference():
     entries |= {line.split(".. autofunction:: ")[-1].rpartition(".")[2] for line in entries}
     missing = {name for name in fastclf.__all__ if not name.startswith("_")} - entries
     assert not missing
+
+
+def test_the_links_of_the_readme_lead_to_files():
+    links = re.findall(r"\]\(([^)#:]+)[)#]", (CHECKOUT / "README.md").read_text("utf-8"))
+    assert links
+    assert [link for link in links if not (CHECKOUT / link).is_file()] == []
