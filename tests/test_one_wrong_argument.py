@@ -7,6 +7,7 @@ import sys
 from datetime import datetime
 from functools import partial
 from itertools import islice, product
+from pathlib import Path
 
 import numpy as np
 import pandas
@@ -28,12 +29,14 @@ pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore")]
 
 @pytest.fixture(autouse=True, scope="module")
 def a_limit_of_memory():
-    """A call that asks for more than some GB fails here, before the machine has none left."""
-    if resource is None:
+    """A call that asks for more than 6 GB fails here, before the machine has none left."""
+    size = Path("/proc/self/statm")
+    if resource is None or not size.exists():
         yield
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (8 << 30, hard))
+    mapped = int(size.read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (mapped + (6 << 30), hard))
     yield
     resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
