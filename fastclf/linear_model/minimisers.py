@@ -38,6 +38,8 @@ _STEPS = 15
 _FEW_STEPS = 6
 # The most steps that are taken towards the optimum of a sample of the rows.
 _SAMPLE_STEPS = 100
+# Matrices whose inverses take more multiplications than this, all together, are inverted in another thread.
+_SLOW_INVERSE = 1 << 23
 # The number of multiplications that take as long as the Python code of a call, 50 us.
 _CALL = 1 << 20
 
@@ -90,7 +92,8 @@ def inverse_of(curvature):
     """
     if curvature.ndim == 1:
         return lambda gradient: gradient / curvature
-    inverse = aside(inverted, curvature) if curvature.shape[-1] > 200 else inverted(curvature)
+    slow = curvature.size * curvature.shape[-1] > _SLOW_INVERSE
+    inverse = aside(inverted, curvature) if slow else inverted(curvature)
     if curvature.ndim == 2:
         return lambda gradient: (inverse @ gradient.ravel()).reshape(gradient.shape)
     if len(inverse) == 1:
