@@ -14,6 +14,10 @@ import numpy as np
 # The most matrix entries in a block of rows. Without memory for Z, a block is converted to float64 at each use.
 _BLOCK = 1 << 18
 
+# The same for few rows of few columns: OpenBLAS multiplies so small a block in the calling thread. Its other threads gain
+# nothing there, and cost much where other programs have the processors.
+_SMALL_BLOCK = 1 << 13
+
 # The cost of the method is that of _COST_STEPS steps. A step takes _COST_CALLS nanoseconds for the calls of NumPy, and
 # _COST_PASSES + d / _COST_SQUARE for each number of Z, for the products with vectors and for the d-by-d matrix.
 _COST_STEPS, _COST_CALLS, _COST_PASSES, _COST_SQUARE = 40, 80_000, 5, 16
@@ -43,7 +47,9 @@ class SignedRows:
 
     def __init__(self, X, rows, y, buffer=None):
         self.X, self.rows, self.y = X, rows, y
-        self.step, self.kept = max(1, _BLOCK // X.shape[1]), None
+        n, d = len(rows), X.shape[1]
+        small = n * d <= _BLOCK and 4 * d * d <= _SMALL_BLOCK
+        self.step, self.kept = max(1, (_SMALL_BLOCK if small else _BLOCK) // d), None
         self.mean = sum(np.asarray(X[rows[part]], np.float64).sum(axis=0) for part in self.parts()) / len(rows)
         if buffer is not None:
             kept = buffer[: len(rows) * X.shape[1]].reshape(len(rows), -1)
