@@ -14,8 +14,8 @@ import numpy as np
 # The most matrix entries in a block of rows. Without memory for Z, a block is converted to float64 at each use.
 _BLOCK = 1 << 18
 
-# The same for few rows of few columns: OpenBLAS multiplies so small a block in the calling thread. Its other threads gain
-# nothing there, and cost much where other programs have the processors.
+# The same for few rows of few columns: OpenBLAS multiplies so small a block in the calling thread. Its other threads
+# gain nothing there, and cost much where other programs have the processors.
 _SMALL_BLOCK = 1 << 13
 
 # The cost of the method is that of _COST_STEPS steps. A step takes _COST_CALLS nanoseconds for the calls of NumPy, and
