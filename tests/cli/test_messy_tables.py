@@ -85,14 +85,14 @@ def test_a_model_trained_without_the_id_predicts_rows_with_and_without_it(folder
     assert answers[0] == answers[1] == LABEL.tolist()
 
 
-def test_many_texts_are_compared_in_a_blink(folder, capsys):
+def test_many_texts_are_compared_in_seconds_of_processor_time(folder, capsys):
     n = 4000
     texts = [f"t{i}" for i in RNG.integers(0, 3000, n)]
     write("data.csv", ["text", "size", "label"], texts, RNG.normal(size=n), RNG.integers(0, 2, n))
-    start = time.perf_counter()
+    start = time.process_time()
     record, _ = told(capsys, "compare", "data.csv", "--models", "knn,logistic,linear-svm,least-squares", "--cv", "2")
     assert len(record["methods"]) >= 4
-    assert time.perf_counter() - start < 60
+    assert time.process_time() - start < 30
 
 
 # Sparse features of many categories
