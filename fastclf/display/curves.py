@@ -255,13 +255,28 @@ class QueryCostDisplay:
         best = np.array([(error[cost <= limit] >= e).all() for limit, e in zip(cost, error)])
         order = np.argsort(cost[best])
         ax.step(cost[best][order], error[best][order], where="post", color="C3", linewidth=1, linestyle="--", zorder=0)
-        for place, (_, name, x, y) in enumerate(sorted(zip(cost, self.results, cost, error))):
-            # names of neighbouring dots are placed alternately above and below
-            offset = (6, 4) if place % 2 == 0 else (6, -11)
-            ax.annotate(name, (x, y), xytext=offset, textcoords="offset points", fontsize="small")
         ax.set_xscale("log")
         ax.set_ylim(bottom=0)
         ax.margins(x=0.25)
+        _name_dots(ax, zip(self.results, cost, error))
         ax.set_xlabel("microseconds per query")
         ax.set_ylabel("error \N{PLUS-MINUS SIGN} one standard error")
         return finish(self, ax)
+
+
+# The places of a dot's name, first choice first: (points to the right, points up, the side of the text at the dot).
+_PLACES = [(6, 4, "left"), (6, -11, "left"), (-6, 4, "right"), (-6, -11, "right"), (6, 16, "left"), (6, -23, "left")]
+
+
+def _name_dots(ax, dots):
+    """Write the name beside each dot (name, x, y), where it covers no other name if such a place is found."""
+    taken = []
+    for name, x, y in sorted(dots, key=lambda dot: dot[1:]):
+        text = ax.annotate(name, (x, y), xytext=(0, 0), textcoords="offset points", fontsize="small")
+        for right, up, side in _PLACES:
+            text.set_position((right, up))
+            text.set_horizontalalignment(side)
+            box = text.get_window_extent()
+            if not any(box.overlaps(other) for other in taken):
+                break
+        taken.append(box)

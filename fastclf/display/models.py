@@ -126,7 +126,7 @@ class DecisionBoundaryDisplay:
             ring = {"s": 90, "facecolor": "none", "edgecolor": "black", "linewidth": 0.9, "zorder": 4}
             ax.scatter(*support.T, label=f"support vectors: {len(support)}", **ring)
         if len(encode_labels(labels)[0]) <= 12:
-            ax.legend(loc="best", fontsize="small")
+            ax.legend(loc="best", fontsize="small", frameon=True)
 
     def _draw_margins(self, ax, x0, x1, grid):
         score = np.asarray(self._asked(self.estimator.decision_function, grid)).reshape(len(x1), len(x0))

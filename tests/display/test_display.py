@@ -1,7 +1,9 @@
 """Pictures show the numbers that they are named after."""
 
 import doctest
+import itertools
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -114,6 +116,17 @@ def test_the_cost_of_a_query_is_drawn_beside_the_error(ax):
     display.QueryCostDisplay.from_results(results, ax=ax)
     places = {text.get_text(): text.xy for text in ax.texts}
     assert places == {name: (own.microseconds_per_query, own.error) for name, own in results.items()}
+
+
+def test_names_of_near_dots_do_not_cover_each_other(ax):
+    results = {
+        f"estimator {i}": SimpleNamespace(microseconds_per_query=1 + i / 50, error=0.1 + i / 1000, standard_error=0.02)
+        for i in range(5)
+    }
+    display.QueryCostDisplay.from_results(results, ax=ax)
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert len(boxes) == 5
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
 
 
 def test_regions_have_the_colours_of_the_answers(ax):
