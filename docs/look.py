@@ -2,15 +2,17 @@
 
 Chromium opens each page of the site in light and dark, 1400 and 390 pixels wide, and saves its whole height as a .png;
 build/docs-look/index.html shows all pictures. These defects are printed and make the exit status 1: a page that is
-wider than its window, a table or a picture that is wider than its box, an error of a script, a request to another site,
-and a formula that is not typeset.
+wider than its window, a table or a picture that is wider than its box, text with too little contrast, an error of a
+script, a request to another site, a formula that is not typeset, and a search of QUESTIONS without its page.
 """
 
 import functools
 import http.server
+import itertools
 import shutil
 import sys
 import threading
+import urllib.parse
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
@@ -33,6 +35,65 @@ STICKING_OUT = """() => {
     }
     return found.slice(0, 3);
 }"""
+
+# A script that lists texts whose contrast is below 4.5, or 3 for large ones (WCAG 2, level AA).
+TOO_PALE = """() => {
+    const found = new Set();
+    const parts = colour => colour.match(/[0-9.]+/g).map(Number);
+    const light = colour => {
+        const [r, g, b] = colour.map(c => c / 255).map(c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const behind = element => {
+        for (let e = element; e; e = e.parentElement) {
+            const style = getComputedStyle(e), colour = parts(style.backgroundColor);
+            if (style.backgroundImage !== 'none') return null;
+            if (colour.length === 3 || colour[3] === 1) return colour.slice(0, 3);
+            if (colour[3] > 0) return null;
+        }
+        return [255, 255, 255];
+    };
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+        const element = node.parentElement, box = element.getBoundingClientRect(), style = getComputedStyle(element);
+        if (!node.data.trim() || !box.width || style.visibility === 'hidden' || style.opacity === '0') continue;
+        if (element.closest('script, style, noscript, .copybtn, mjx-container, .headerlink')) continue;
+        const colour = parts(style.color), ground = behind(element);
+        if (ground === null || colour[3] < 1) continue;
+        const [high, low] = [light(colour), light(ground)].sort((a, b) => b - a);
+        const size = parseFloat(style.fontSize), large = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
+        const text = element.tagName + ' ' + node.data.trim().slice(0, 30);
+        if ((high + 0.05) / (low + 0.05) < (large ? 3 : 4.5)) found.add(text);
+    }
+    return [...found].slice(0, 3);
+}"""
+
+# What newcomers search for, and the page that answers; it must be among the first SHOWN results.
+SHOWN = 6
+QUESTIONS = {
+    "search 50M rows on disk": "start/questions",
+    "memory map": "start/large_data",
+    "tree from C++": "embedding",
+    "weight differ scikit-learn": "start/from_scikit_learn",
+    "choose k": "start/five_minutes",
+    "missing values": "gallery/5_trees/plot_categories",
+    "imbalanced classes": "start/questions",
+    "save model": "reference/names/fastclf.save",
+    "progress": "gallery/8_use/plot_watch_and_stop",
+    "threads": "start/large_data",
+    "custom metric": "start/questions",
+    "random forest": "start/questions",
+    "classify text": "start/questions",
+    "GPU": "start/questions",
+    "license": "start/questions",
+    "remove rows": "gallery/8_use/plot_living_index",
+    "calibration": "reference/names/fastclf.display.CalibrationDisplay",
+    "dask cluster": "start/cluster",
+    "perceptron convergence": "methods/perceptron",
+    "kernel trick": "start/questions",
+    "GridSearchCV": "reference/names/fastclf.GridSearchCV",
+    "export C": "gallery/8_use/plot_embedding_c",
+}
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -63,6 +124,7 @@ def photograph(browser, address, site, out, part):
                 page.goto(f"{address}/{name}", wait_until="load")
                 page.evaluate("() => window.MathJax?.startup?.promise")
                 told += [f"sticks out: {found}" for found in page.evaluate(STICKING_OUT)]
+                told += [f"too pale: {found}" for found in page.evaluate(TOO_PALE)]
                 if page.evaluate(
                     "() => document.documentElement.scrollWidth > document.documentElement.clientWidth + 1"
                 ):
@@ -76,6 +138,19 @@ def photograph(browser, address, site, out, part):
                 yield from (f"{name}, {width} px, {scheme}: {what}" for what in told if what)
                 told.clear()
             context.close()
+
+
+def ask(browser, address):
+    """Search for QUESTIONS as a reader does, and yield a sentence for each that does not find its page."""
+    page = browser.new_page()
+    for words, wanted in QUESTIONS.items():
+        page.goto(f"{address}/search.html?q={urllib.parse.quote_plus(words)}", wait_until="load")
+        page.wait_for_function("() => document.querySelector('.search-summary')?.innerText")
+        found = page.eval_on_selector_all(
+            "#search-results ul.search > li > a", "links => links.map(link => link.getAttribute('href'))"
+        )
+        if not any(link.partition(".html")[0].endswith(wanted) for link in found[:SHOWN]):
+            yield f"a search for {words!r} shows {found[:SHOWN]}, not {wanted}"
 
 
 def leaf_through(out):
@@ -93,6 +168,7 @@ def leaf_through(out):
 
 def main(site, out, part=""):
     site, out = Path(site).resolve(), Path(out).resolve()
+    out.mkdir(parents=True, exist_ok=True)
     chromium = next(
         (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
     )
@@ -102,7 +178,8 @@ def main(site, out, part=""):
     wrong = 0
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        for line in photograph(browser, serve(site), site, out, part):
+        address = serve(site)
+        for line in itertools.chain(photograph(browser, address, site, out, part), ask(browser, address)):
             print(line, flush=True)
             wrong += 1
         browser.close()
