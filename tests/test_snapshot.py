@@ -9,7 +9,9 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from every_call import calls
 from every_estimator import ESTIMATORS, FITTED, METHODS, Y, answer, answers, asked, other_rows, same
+from sentences import is_sentence, place
 
 import fastclf
 from fastclf import KNeighborsClassifier, load, save
@@ -96,6 +98,23 @@ def test_an_assigned_attribute_is_used_or_refused_in_a_sentence(name):
         )
         setattr(model, key, value)
     assert equal(all_answers(model), all_answers(FITTED[name]()))
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_no_method_breaks_on_an_assigned_attribute(name):
+    model, found = FITTED[name](), {}
+    methods = calls(name)
+    for key, value in [(key, value) for key, value in vars(model).items() if is_state(key)]:
+        for other in [*others(value), [1, 2], {}, object()]:
+            setattr(model, key, other)
+            for method, call in methods.items():
+                try:
+                    call(model)
+                except Exception as error:
+                    if not is_sentence(error):
+                        found[f"{place(error)}: {error}"] = f"{method} with {key} = {other!r:.60}"
+        setattr(model, key, value)
+    assert not found
 
 
 def test_coefficients_that_a_user_assigns_are_used():

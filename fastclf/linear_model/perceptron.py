@@ -173,7 +173,7 @@ class Perceptron(SparsifiableClassifier):
 
     _state_table = declare(
         n_learners=SizeOf(lambda model: 1 if np.ndim(model.n_mistakes_) == 0 else model.coef_.shape[0]),
-        t_=Value(require_numbers, "iu"),
+        t_=Value(require_integer, 1),
         n_mistakes_=Value(require_numbers, "iu"),
         radius_=Value(require_numbers, "iuf"),
         _samples_met_=Array("int64", "n_learners"),  # for each learner, the number of samples that it has learned from

@@ -36,7 +36,16 @@ _BLOCK = 8
 # The number of rows whose densities are computed at a time.
 _ROWS = 1 << 11
 
-log_gamma = np.vectorize(math.lgamma, otypes=[float])
+
+def _log_gamma(x):
+    """log |Gamma(x)|, which is inf at poles and for large x, as in C, where Python raises an exception."""
+    try:
+        return math.lgamma(x)
+    except (OverflowError, ValueError):
+        return math.inf
+
+
+log_gamma = np.vectorize(_log_gamma, otypes=[float])
 
 
 _BY_CLASS = Array("float64", "n_classes")
@@ -185,7 +194,7 @@ class Gaussian(Distribution):
             return 0.0
         rows = alpha + count
         scatter = alpha * spread + squares + alpha * count / rows * (mean - centre) ** 2
-        logs = log_gamma(rows / 2) - math.lgamma(alpha / 2) + 0.5 * np.log(alpha / rows) - count / 2 * np.log(np.pi)
+        logs = log_gamma(rows / 2) - _log_gamma(alpha / 2) + 0.5 * np.log(alpha / rows) - count / 2 * np.log(np.pi)
         return float((logs + alpha / 2 * np.log(alpha * spread) - rows / 2 * np.log(scatter)).sum())
 
     statistics = Dict(count=_BY_CLASS, mean=_BY_CLASS, squares=_BY_CLASS)
@@ -291,7 +300,7 @@ class Poisson(Rate):
     @staticmethod
     def log_evidence(state, options):
         a, count, total = options.alpha, state["count"], state["sum"]
-        logs = a * np.log(a) - math.lgamma(a) + log_gamma(a + total) - (a + total) * np.log(a + count)
+        logs = a * np.log(a) - _log_gamma(a) + log_gamma(a + total) - (a + total) * np.log(a + count)
         return float((logs - state["log_factorials"]).sum())
 
 
@@ -318,7 +327,7 @@ class Exponential(Rate):
     @staticmethod
     def log_evidence(state, options):
         a, count, total = options.alpha, state["count"], state["sum"]
-        return float((a * np.log(a) - math.lgamma(a) + log_gamma(a + count) - (a + count) * np.log(a + total)).sum())
+        return float((a * np.log(a) - _log_gamma(a) + log_gamma(a + count) - (a + count) * np.log(a + total)).sum())
 
 
 _LOG_FACTORIALS = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, 256)))])
@@ -398,5 +407,5 @@ def log_dirichlet(counts, alpha):
     The prior of the cell probabilities is a Dirichlet distribution with parameter `alpha`.
     """
     whole = alpha * counts.shape[1]
-    logs = math.lgamma(whole) - log_gamma(whole + counts.sum(axis=1))
-    return logs + (log_gamma(alpha + counts) - math.lgamma(alpha)).sum(axis=1)
+    logs = _log_gamma(whole) - log_gamma(whole + counts.sum(axis=1))
+    return logs + (log_gamma(alpha + counts) - _log_gamma(alpha)).sum(axis=1)

@@ -292,7 +292,13 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
             distribution = DISTRIBUTIONS[self.distributions_[places[0]]]
             for k in np.unique(codes):
                 rows = np.flatnonzero(codes == k)
-                drawn = distribution.sample(state, k, len(rows), rng, self._options(places))
+                try:
+                    drawn = distribution.sample(state, k, len(rows), rng, self._options(places))
+                except (OverflowError, ValueError) as error:
+                    where = f"distribution {self.distributions_[places[0]]!r} of column {places[0]}"
+                    raise ValueError(
+                        f"{where} has numbers that are too large or not finite for a draw: {error}"
+                    ) from error
                 X[np.ix_(rows, places)] = drawn.reshape(len(rows), len(places))
         texts = any(isinstance(value, str) for value in X[0])
         return X if texts else copy_rows(X, np.empty(X.shape)), self.classes_[codes]

@@ -6,6 +6,8 @@ import numpy as np
 
 from .._csr import Csr
 from .._exceptions import warn
+from .._state_table import Value, declare, or_none
+from .._validation import require_choice, require_integer, require_number
 from .cells import Cells
 from .code_filter import Filter
 from .code_plan import plan
@@ -44,6 +46,13 @@ class Maker(NamedTuple):
 
     'auto' stands for the index with the lowest expected cost of a query.
     """
+
+    _state_table = declare(
+        algorithm=Value(require_choice, ALGORITHMS),
+        k=Value(require_integer, 1),
+        n_jobs=or_none(Value(require_integer, -np.inf)),
+        memory=Value(require_number, 0),
+    )
 
     algorithm: str
     k: int  # the number of neighbours that most queries are expected to ask for

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._state_table import Array, Instance, List, declare, require_positions
+from .._state_table import Array, Instance, List, declare, or_none, require_positions
 from .._validation import encode_labels
 from .base import Neighbors
 from .labels import as_label_lists, join, leave
@@ -16,6 +16,8 @@ class LabelledRows(Neighbors):
         _classes=List("n_outputs", Array("any", None)),
         # for each row and output, the index of the row's class among the classes
         _codes=Array("intp", "n_rows", "n_outputs"),
+        # for each output, the labels that `partial_fit` was told to keep; None if it was told none
+        _declared=or_none(List("n_outputs", Array("any", None))),
     )
 
     _columns = (*Neighbors._columns, "_codes")

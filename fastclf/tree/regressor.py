@@ -6,7 +6,7 @@ from .._estimator import Regressor
 from .._exceptions import warn
 from .._sklearn_bases import joins
 from .._state_table import Size, declare
-from .._validation import as_numbers, as_sample_weight, as_targets, require_choice
+from .._validation import as_numbers, as_sample_weight, as_targets, require_choice, require_integer
 from .base import DecisionTree, Rule, document
 from .growth import BELOW, FEATURE, IMPURITY, VALUES
 from .parameters import scaled, training
@@ -82,7 +82,7 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
 
     @property
     def _n_values(self):
-        return self.n_outputs_
+        return require_integer("n_outputs_", self.n_outputs_, 1)
 
     def _fit_tree(self, X, y, sample_weight=None, orders=None):
         """Fit the tree; orders: X's sorted columns, an `Orders` that is used if X has numbers only, or None."""

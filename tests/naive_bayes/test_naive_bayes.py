@@ -327,6 +327,21 @@ def test_without_a_prior_there_is_no_evidence(rng):
         _ = NaiveBayes("kernel").fit(X, y).log_evidence_
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", [*KINDS[:-1], "multinomial"])
+def test_extreme_settings_and_weights_have_a_log_evidence_and_draws_or_a_sentence(rng, kind):
+    X, y = (rng.poisson(3, (40, 2)), np.arange(40) % 3) if kind == "multinomial" else draw(rng, kind, 40)
+    for alpha, weight in [(5e-324, 1), (1e308, 1), (1e308, 1e300), (1, 1e306), (1, 1e-320), (1e-300, 1e300)]:
+        model = NaiveBayes(kind, alpha=alpha).fit(X, y, np.full(40, float(weight)))
+        assert isinstance(model.log_evidence_, float)
+        said = ""
+        try:
+            assert model.sample(5)[0].shape == (5, X.shape[1])
+        except ValueError as error:
+            said = str(error)
+        assert not said or "too large or not finite for a draw" in said
+
+
 def test_a_kernel_density_is_the_mean_of_normal_ones(rng):
     X, y = draw(rng, "kernel", 300)
     X[:5] = [[0], [0], [0], [40], [-3e3]]
