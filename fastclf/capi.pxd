@@ -23,7 +23,7 @@ cdef extern from *:
         pass
 
 cdef enum:
-    FASTCLF_ABI = 1
+    FASTCLF_ABI = 2
 
 cdef enum:
     FASTCLF_OK = 0
@@ -192,6 +192,10 @@ cdef int perceptron_epoch_f(
     const float* rows, Py_ssize_t n, Py_ssize_t d, const int* code, const int64_t* order, double eta, int intercept,
     double* w, double* b, int64_t* mistakes
 ) noexcept nogil
+
+# Of a TableClassifier: the index of a text among the categories of a column, as the rows of the model have it. NaN for
+# NULL, for a text that is no category, and for a column of numbers. Since version 2.
+cdef double category(const fastclf_model* model, Py_ssize_t column, const char* text) noexcept nogil
 
 
 cdef inline int require_abi() except -1:

@@ -160,6 +160,39 @@ ctypedef struct machine_t:
     const double* coef           # (n_classes - 1, n_support) coefficients of the support vectors, as in libsvm
     const double* intercept      # (n_outputs,) the intercept of the decision function of each pair of classes
 
+# The types of functions that make the features of rows: n rows of the model's columns, and the features written.
+ctypedef void (*features_float_f)(const model_t*, const float*, Py_ssize_t, double*) noexcept nogil
+ctypedef void (*features_double_f)(const model_t*, const double*, Py_ssize_t, double*) noexcept nogil
+
+# What a model does with a row of a table before its scores: arrays that belong to one column each have n_features
+# entries.
+ctypedef struct table_t:
+    const model_t* inner         # the model of the features; NULL: the rows are the features
+    features_float_f features_float
+    features_double_f features_double
+    const double* mean           # the number that replaces a missing number
+    const double* spread         # the divisor of a number after its mean is subtracted; NULL: numbers are not scaled
+    const int* factors           # the columns of all products of columns, one product after another
+    const int* degree            # (inner.n_features,) the number of columns in each product
+    const int* levels            # the number of a column's categories; -1: the column has numbers
+    # the texts of a column's categories, from index first[column] on, sorted by their bytes
+    const int64_t* first
+    const int* code              # the index of each text's category
+    const double* value          # the number that each text stands for; NaN if there is none
+    const int64_t* begin         # where each text begins in `texts`
+    const char* texts            # all texts, each with a zero at its end
+
+# The log densities of naive Bayes with a distribution for each column; `MixedColumn` of `fastclf/embedding/forms.py`
+# explains the terms.
+ctypedef struct mixed_t:
+    const double* begin          # (n_outputs,) the constant term of each class
+    const int* kind              # (n_features,) the index of each column's kind in `MIXED_KINDS` of the same file
+    const int* size              # (n_features,) the number of each column's cells
+    const int* whole             # (n_features,) whether only whole numbers are taken
+    const int64_t* start         # (n_features,) where each column's cells begin in `terms`; its terms follow the cells
+    const double* terms          # cells and terms; n_outputs numbers for each term, one for each class
+    bint missing                 # whether missing values are left out; otherwise they are refused
+
 ctypedef struct model_t:
     int64_t references
     void* owner                  # a Python object that keeps the model's arrays alive
@@ -175,6 +208,8 @@ ctypedef struct model_t:
     bayes_t bayes
     tree_t tree
     machine_t machine
+    table_t table
+    mixed_t mixed
 
 
 # Take `size` bytes, which begin on a cache line, from the caller's scratch space.

@@ -7,17 +7,18 @@ from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New
 from cpython.ref cimport Py_XDECREF
 from cython cimport floating
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, NAN
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t
-from libc.stdlib cimport free
+from libc.stdlib cimport free, strtod
+from libc.string cimport strcmp, strpbrk
 
 from neighbors._raw_queries cimport PANEL_BYTES, PY_SSIZE_T_MAX, QUERIES, scratch_bytes
 from neighbors._code_lists cimport codes_bytes
 from _model cimport (
     MODEL, axpy_double_f, axpy_float_f, column_t, distances_double_f, distances_float_f, dot_double_f, dot_float_f,
     dual_t, epoch_double_f, epoch_float_f, model_t, piece, raw_search_t, smo_first_f, smo_second_f, smo_step_f,
-    split_double_f, split_float_f,
+    split_double_f, split_float_f, table_t,
 )
 from _winner cimport most_votes, winner
 from fastclf._heap cimport push, sort
@@ -91,6 +92,10 @@ cdef Py_ssize_t scratch_size(const fastclf_model* model, Py_ssize_t n, Py_ssize_
     cdef const model_t* m = <const model_t*> model
     cdef Py_ssize_t d = m.n_features, width = m.neighbors.width
     n = min(max(n, 1), <Py_ssize_t> QUERIES)
+    if m.table.inner != NULL:
+        # of `nearest`, the scratch space of the inner model has room for the features already
+        d = 0 if m.kind == FASTCLF_NEIGHBORS else 8 * TILE * m.table.inner.n_features + 64
+        return d + scratch_size(<const fastclf_model*> m.table.inner, n, k)
     if m.kind == FASTCLF_NEIGHBORS:
         return 8 * n * d + scratch_bytes(d) + (codes_bytes(d, width, n, max(k, 1)) if width else 0)
     if m.kind == FASTCLF_TREE:
@@ -120,6 +125,7 @@ cdef inline int nearest(
     const model_t* m, const floating* queries, Py_ssize_t n, Py_ssize_t k, double* distance, Py_ssize_t* index,
     char* scratch
 ) noexcept nogil:
+    cdef const model_t* searched = m.table.inner if m.table.inner != NULL else m
     cdef Py_ssize_t d = m.n_features, start = 0, i
     cdef double* wide = <double*> scratch
     cdef raw_search_t raw
@@ -128,21 +134,46 @@ cdef inline int nearest(
         return FASTCLF_BAD_MODEL
     if n < 0 or k < 1 or k > m.neighbors.n_findable:
         return FASTCLF_BAD_SIZE
-    raw.k, raw.scratch = k, scratch + min(n, <Py_ssize_t> QUERIES) * d * 8
+    raw.k, raw.scratch = k, scratch + min(n, <Py_ssize_t> QUERIES) * searched.n_features * 8
     while start < n:
         raw.n = min(<Py_ssize_t> QUERIES, n - start)
         raw.distance, raw.index = distance + start * k, index + start * k
-        if floating is double:
+        raw.query = wide
+        if searched != m:
+            features(m, queries + start * d, raw.n, wide)
+        elif floating is double:
             raw.query = queries + start * d
         else:
             for i in range(raw.n * d):
                 wide[i] = queries[start * d + i]
-            raw.query = wide
-        status = m.search(m, &raw)
+        status = searched.search(searched, &raw)
         if status != FASTCLF_OK:
             return status
         start += raw.n
     return FASTCLF_OK
+
+
+cdef inline void features(const model_t* m, const floating* rows, Py_ssize_t n, double* out) noexcept nogil:
+    if floating is float:
+        m.table.features_float(m, rows, n, out)
+    else:
+        m.table.features_double(m, rows, n, out)
+
+
+cdef inline int score_features(
+    const model_t* m, const floating* rows, Py_ssize_t n, double* out, char* scratch
+) noexcept nogil:
+    """The scores of rows by the inner model of their features."""
+    cdef const model_t* inner = m.table.inner
+    cdef double* made = <double*> piece(&scratch, 8 * TILE * inner.n_features)
+    cdef Py_ssize_t start = 0, some
+    cdef int status = FASTCLF_OK
+    while start < n and status == FASTCLF_OK:
+        some = min(<Py_ssize_t> TILE, n - start)
+        features(m, rows + start * m.n_features, some, made)
+        status = score(inner, inner.kind, made, some, out + start * m.n_outputs, scratch)
+        start += some
+    return status
 
 
 cdef inline int score(
@@ -152,6 +183,8 @@ cdef inline int score(
         return FASTCLF_BAD_MODEL
     if n < 0:
         return FASTCLF_BAD_SIZE
+    if m.table.inner != NULL:
+        return score_features(m, rows, n, out, <char*> scratch)
     if floating is float:
         return m.score_float(m, rows, n, out, <char*> scratch)
     else:
@@ -325,6 +358,33 @@ cdef inline int classify(
     return status
 
 
+cdef double category(const fastclf_model* model, Py_ssize_t column, const char* text) noexcept nogil:
+    cdef const table_t* table = &(<const model_t*> model).table
+    cdef Py_ssize_t low, high, middle, first, last
+    cdef double value
+    cdef char* end
+    cdef int order
+    if table.levels == NULL or not 0 <= column < (<const model_t*> model).n_features or text == NULL:
+        return NAN
+    first = low = table.first[column]
+    high = last = first + max(table.levels[column], 0)
+    while low < high:
+        middle = low + (high - low) // 2
+        order = strcmp(table.texts + table.begin[middle], text)
+        if order == 0:
+            return table.code[middle]
+        if order < 0:
+            low = middle + 1
+        else:
+            high = middle
+    value = strtod(text, &end)
+    if end != text and end[0] == 0 and strpbrk(text, "xX") == NULL:
+        for middle in range(first, last):
+            if table.value[middle] == value:
+                return table.code[middle]
+    return NAN
+
+
 # Building blocks, which need no model
 
 _blocks = _simd.load("embedding._building_blocks").ADDRESSES
@@ -484,7 +544,7 @@ NAMES = """
     decide_f log_joint_d log_joint_f log_proba_d log_proba_f proba_d proba_f apply_d apply_f classify_d
     classify_f estimate_d estimate_f dot_d dot_f axpy_d axpy_f heap_begin heap_push heap_sort
     squared_distances_scratch squared_distances_d squared_distances_f best_split_scratch best_split_d
-    best_split_f smo_first smo_second smo_step perceptron_epoch_d perceptron_epoch_f
+    best_split_f smo_first smo_second smo_step perceptron_epoch_d perceptron_epoch_f category
 """.split()
 
 cdef void* _table[MOST_FUNCTIONS]

@@ -5,6 +5,7 @@ import re
 import numpy as np
 
 from .. import __version__
+from .._csr import Csr
 from .._validation import as_path, described
 from ..kernels.values import KINDS
 from ..neighbors.classifier import KNeighborsClassifier
@@ -307,36 +308,44 @@ def _neighbors(model, form):
             f"model is {described(model)}; a classifier or regressor with one output, fitted without sample_weight, is"
             " wanted"
         )
-    if not isinstance(X, np.ndarray) or metric.name not in _TERMS or callable(model.weights):
+    if not isinstance(X, np.ndarray | Csr) or metric.name not in _TERMS or callable(model.weights):
         raise ValueError(
-            f"model searches by metric {metric.shown!r} with weights {model.weights!r}; a metric among"
-            f" {', '.join(map(repr, _TERMS))} of rows in an array and weights 'uniform' or 'distance' are wanted"
+            f"model searches by metric {metric.shown!r} with weights {model.weights!r}; a metric"
+            f" among {', '.join(map(repr, _TERMS))} of rows in an array or sparse matrix, and weights 'uniform' or"
+            " 'distance', are wanted"
         )
     if X.size > _MOST_NUMBERS:
         raise ValueError(f"X has {X.size} numbers; at most {_MOST_NUMBERS} are wanted for a C file")
     if model.n_neighbors > len(X):
         raise ValueError(f"n_neighbors is {model.n_neighbors}; at most the {len(X)} fitted rows are wanted")
     kind, suffix = ("float", "f") if X.dtype == np.float32 else ("double", "")
-    values = np.ravel(X).tolist()
+    values = (X.data if isinstance(X, Csr) else np.ravel(X)).tolist()
     lines = [", ".join(number(v, suffix) for v in values[i : i + 4]) for i in range(0, len(values), 4)]
-    rows = f"static const {kind} rows[{len(values)}] = {{\n    " + ",\n    ".join(lines) + "\n};"
-    search = _search(metric.name, len(X), model.n_neighbors)
+    rows = f"static const {kind} rows[{max(1, len(values))}] = {{\n    " + (",\n    ".join(lines) or "0") + "\n};"
+    if isinstance(X, Csr):
+        rows += "\n/* The entries of row i are rows[start[i]] to rows[start[i + 1] - 1], in the columns `column`. */\n"
+        rows += integers("start", X.indptr) + integers("column", X.indices if len(X.indices) else [0])
+    search = _search(metric.name, len(X), model.n_neighbors, isinstance(X, Csr))
     if classifies:
         far = ["    double far[PREFIX_CLASSES] = {0};"] if model.ties == "distance" else []
         return len(model.classes_), [rows, integers("code", target), _BEGIN, *far, search, _election(model)]
     return 1, [rows, doubles("target", target), _BEGIN, search, _mean(model)]
 
 
-def _search(metric, n_rows, k):
+def _search(metric, n_rows, k, sparse):
     """C code of a loop that finds the k nearest rows, the nearest first."""
     term, root = _TERMS[metric]
+    begin, value = "", "(double)rows[row * PREFIX_FEATURES + j]"
+    if sparse:
+        begin = "\n        int entry = start[row];"
+        value = "(entry < start[row + 1] && (size_t)column[entry] == j ? (double)rows[entry++] : 0.0)"
     return f"""    double distance[{k}];
     size_t index[{k}];
     size_t found = 0;
     for (size_t row = 0; row < {n_rows}; row++) {{
-        double s = 0;
+        double s = 0;{begin}
         for (size_t j = 0; j < PREFIX_FEATURES; j++) {{
-            const double t = (double)rows[row * PREFIX_FEATURES + j] - x[j];
+            const double t = {value} - x[j];
             {term}
         }}
         s = {root};

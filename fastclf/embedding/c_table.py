@@ -4,6 +4,7 @@ import numpy as np
 
 from ..table import is_number
 from .c_literals import doubles, integers, labels, number, string, table
+from .forms import MIXED_KINDS
 
 # The largest number of features that are computed on the stack, 8 bytes each.
 _MOST_INPUTS = 1 << 16
@@ -15,14 +16,12 @@ LARGEST = """    int best = 0;
 }
 """
 
-_KINDS = ["normal", "cells", "bins", "rate", "binary"]
-
 
 def mixed_source(form):
     """C definitions up to the scores of a Mixed form; LARGEST is the rest."""
     kinds, starts, sizes, counts, numbers = [], [], [], [], []
     for column in form.columns:
-        kinds.append(_KINDS.index(column.kind))
+        kinds.append(MIXED_KINDS.index(column.kind))
         starts.append(len(numbers))
         sizes.append(len(column.cells))
         counts.append(column.counts)

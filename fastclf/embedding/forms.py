@@ -83,6 +83,10 @@ class TreeNodes(NamedTuple):
     best: np.ndarray | None  # (n_nodes,), int32: the predicted class of each node; None for regression
 
 
+# The kinds of a MixedColumn, by the numbers that compiled code has for them.
+MIXED_KINDS = ("normal", "cells", "bins", "rate", "binary")
+
+
 class MixedColumn(NamedTuple):
     """The log density of one column of a Mixed form, by its kind. A term has an entry for each class.
 

@@ -8,11 +8,18 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import _simd, capi
+from .._csr import Csr
 from ..naive_bayes.joints import in_lanes
+from ..neighbors.metrics import names_with
 from ..neighbors.scan import Scan
+from ..table import is_number
 from ..tree import _descend
+from ..tree.nodes import split_steps
 from . import _embed
-from .forms import Bayes, Linear, Machine, Mixed, Products, Rows, TableRows, TreeNodes, form_of
+from .forms import MIXED_KINDS, Bayes, Linear, Machine, Mixed, Products, Rows, TableRows, TreeNodes, form_of
+
+# The largest number of values of sparse rows that `embed` writes into an array: 512 MB.
+_MOST_DENSE = 1 << 26
 
 _CTYPES = {
     "int": ctypes.c_int,
@@ -35,6 +42,10 @@ class Embedded:
     n_features, n_outputs : int
     classes : ndarray or None
         The labels by the index that `classify` returns.
+    columns : list of str or None
+        Of a TableClassifier: the names of the columns.
+    categories : list or None
+        Of a TableClassifier: for each column the list of its categories, whose indices rows have; None for numbers.
     address : int
         The address of the model, as `const fastclf_model *`: valid as long as this object, or the result of `take`,
         exists.
@@ -42,11 +53,12 @@ class Embedded:
         For use as user_data of SciPy's LowLevelCallable.
     """
 
-    def __init__(self, kind, n_features, n_outputs, classes, form, addresses):
-        self.kind, self.n_features, self.n_outputs, self.classes = kind, n_features, n_outputs, classes
-        n_classes = 0 if classes is None else len(classes)
-        self.capsule = _embed.make(kind, n_features, n_outputs, n_classes, form, addresses)
-        self.address = _embed.pointer(self.capsule)
+    def __init__(self, kind, n_outputs, classes, capsule, front=None):
+        self.kind, self.n_outputs, self.classes, self.capsule = kind, n_outputs, classes, capsule
+        self.columns = None if front is None else front.names
+        self.categories = None if front is None else front.categories
+        self.address = _embed.pointer(capsule)
+        self.n_features = functions()["n_features"].ctypes(self.address)
 
     def __repr__(self):
         return f"<Embedded {self.kind} model of {self.n_features} features at {self.address:#x}>"
@@ -146,8 +158,11 @@ def embed(model):
     model : estimator
         Fitted: a linear classifier with `coef_`, GaussianNB, MultinomialNB, ComplementNB, BernoulliNB, PoissonNB,
         CategoricalNB, a decision tree, SVC with a named kernel, or (for `nearest` only) an estimator by nearest
-        neighbours of dense rows with a named metric. Of a TableClassifier, its model: the rows of the handle are those
-        that `features(X)` makes; `export_c` has the code from the table to the label.
+        neighbours of dense rows with a named metric; NaiveBayes (without 'kernel' and 'multinomial'); a
+        GeneralisedLinearClassifier with PolynomialFeatures, or a TableClassifier, of one of these. The rows of a
+        TableClassifier have a number for each column of the table: NaN for a missing value, and for a category its
+        index in `categories_`, which the function `category` of `fastclf.capi` finds. Compiled code then encodes,
+        replaces missing values, scales and predicts.
 
     Returns
     -------
@@ -168,32 +183,93 @@ def embed(model):
     >>> embedded.kind, embedded.n_outputs, embedded.classes
     ('linear', 1, array(['high', 'low'], dtype='<U4'))
     """
-    form = form_of(model)
+    return _embedded(form_of(model), model)
+
+
+def _embedded(form, model, front=None):
+    """The handle of a model and its form; `front`: the columns of a table whose rows are the model's features."""
     if isinstance(form, TableRows):
-        known = [codes for codes in form.codes if codes is not None]
-        if not all(np.array_equal(codes, np.arange(len(codes))) for codes in known):
-            raise TypeError(
-                f"model is {model!r}, whose tree lacks categories of the table; export_c takes it, and for"
-                " compiled code a fit with the categories that occur is wanted"
-            )
-        model, form = form.model, form.form
-    if isinstance(form, (Mixed, Products)):
-        raise TypeError(
-            f"model is {model!r}, for which compiled code has no functions; export_c and export_onnx take it, and for"
-            " compiled code GaussianNB or a linear model is wanted"
-        )
-    d, classes = model.n_features_in_, getattr(model, "classes_", None)
+        return _of_table(form)
+    if isinstance(form, Products):
+        if isinstance(form.form, TreeNodes):
+            raise TypeError(f"model is {model!r}; for compiled code a linear model of products of columns is wanted")
+        return _before(_embedded(form.form, form.model), _products(form, model), model.n_features_in_)
+    classes = getattr(model, "classes_", None)
+    kind, form, n_outputs, addresses = _kernels(form)
+    if kind == "neighbors" and isinstance(classes, list):
+        classes = None
+    n_classes = 0 if classes is None else len(classes)
+    capsule = _embed.make(kind, model.n_features_in_, n_outputs, n_classes, form, addresses, front)
+    return Embedded("bayes" if kind == "mixed" else kind, n_outputs, classes, capsule, front)
+
+
+def _before(inner, front, n_features):
+    """The handle of a model whose rows become features of the model with the handle `inner`."""
+    capsule = _embed.make_table(inner.capsule, n_features, front)
+    return Embedded(inner.kind, inner.n_outputs, inner.classes, capsule, front)
+
+
+def _kernels(form):
+    """(kind of model, the form with its arrays as kernels take them, number of outputs, {name: address of a kernel})"""
     if isinstance(form, Rows):
-        labels = None if isinstance(classes, list) else classes
-        return Embedded("neighbors", d, 1, labels, form, _search_addresses(form))
+        form = _dense(form)
+        return "neighbors", form, 1, _search_addresses(form)
     if isinstance(form, TreeNodes):
-        return Embedded("tree", d, form.value.shape[1], classes, form, _descend.ADDRESSES)
+        return "tree", form, form.value.shape[1], _descend.ADDRESSES
     if isinstance(form, Linear):
-        return Embedded("linear", d, len(form.coef), classes, form, _simd.load("linear_model._scores").ADDRESSES)
+        return "linear", form, len(form.coef), _simd.load("linear_model._scores").ADDRESSES
     if isinstance(form, Machine):
-        return Embedded("machine", d, len(form.intercept), classes, form, _simd.load("svm._pair_scores").ADDRESSES)
+        return "machine", form, len(form.intercept), _simd.load("svm._pair_scores").ADDRESSES
     addresses = _simd.load("naive_bayes._joints").ADDRESSES
-    return Embedded("bayes", d, len(form.begin), classes, _bayes_in_lanes(form), addresses)
+    if isinstance(form, Mixed):
+        return "mixed", MixedArrays.of(form), len(form.begin), addresses
+    return "bayes", _bayes_in_lanes(form), len(form.begin), addresses
+
+
+def _of_table(form):
+    front = Front.of_table(form)
+    if not form.native:
+        return _before(_embedded(form.form, form.model), front, len(form.names))
+    inner = form.form
+    if isinstance(inner, TreeNodes):
+        inner = _with_table_codes(inner, form.codes)
+    return _embedded(inner, form.model, front)
+
+
+def _with_table_codes(nodes, codes):
+    """A tree for the categories of a table, some of which it may not know: these go where a missing value goes.
+
+    codes: for each column None, or the tree's own code of each category, -1 if it has none.
+    """
+    steps = split_steps(nodes._asdict())
+    threshold, subsets, size = steps.threshold.copy(), [], 0
+    for node in np.flatnonzero(steps.by_subset).tolist():
+        own = codes[steps.feature[node]]
+        left = np.append(steps.members(nodes.subsets, node), steps.missing_left[node])[own]
+        bits = np.zeros((len(left) + 63) // 64 * 64, np.uint8)
+        bits[: len(left)] = left
+        words = np.packbits(bits, bitorder="little").view("<u8").astype(np.uint64)
+        threshold[node] = size
+        subsets += [np.array([len(left)], np.uint64), words]
+        size += 1 + len(words)
+    if not subsets:
+        return nodes
+    packed_steps = nodes.steps.copy()
+    packed_steps.view(np.float64)[:, 0] = threshold
+    return nodes._replace(steps=packed_steps, subsets=np.concatenate(subsets))
+
+
+def _dense(form):
+    """Rows with an array instead of a sparse matrix, which compiled code does not search."""
+    X, metric = form.index.X, form.index.metric
+    if not isinstance(X, Csr) or metric.name not in names_with("scanned"):
+        return form
+    if len(X) * X.shape[1] > _MOST_DENSE:
+        raise ValueError(
+            f"model has {len(X)} sparse rows of {X.shape[1]} features; compiled code searches an array, which may have"
+            f" at most {_MOST_DENSE} numbers: fewer rows or features are wanted"
+        )
+    return form._replace(index=Scan(np.ascontiguousarray(X), metric))
 
 
 def _search_addresses(form):
@@ -211,6 +287,77 @@ def _search_addresses(form):
         f"model searches by metric {metric.shown!r}, for which compiled code has no search; a named metric of rows in"
         " an array is wanted, and not 'jaccard', 'nan_euclidean' or 'hamming' of bools"
     )
+
+
+class Front(NamedTuple):
+    """What happens to a row before its model: the arrays of `table_t` in `src_cython/_model.pxd`."""
+
+    names: list | None = None  # the columns' names
+    categories: list | None = None  # for each column the list of its categories, or None
+    mean: np.ndarray | None = None
+    spread: np.ndarray | None = None
+    factors: np.ndarray | None = None
+    degree: np.ndarray | None = None
+    levels: np.ndarray | None = None
+    first: np.ndarray | None = None
+    code: np.ndarray | None = None
+    value: np.ndarray | None = None
+    begin: np.ndarray | None = None
+    texts: np.ndarray | None = None
+
+    @classmethod
+    def of_table(cls, form):
+        """The Front of a TableRows form."""
+        ordered = [sorted((str(text).encode(), i) for i, text in enumerate(known or [])) for known in form.categories]
+        texts = [text for known in ordered for text, _ in known]
+        values = [float(text) if is_number(text) else np.nan for text in texts]
+        return cls(
+            form.names,
+            form.categories,
+            mean=np.array(form.mean, np.float64),
+            spread=np.array(form.spread, np.float64) if form.shifted else None,
+            levels=np.array([-1 if known is None else len(known) for known in form.categories], np.intc),
+            first=np.cumsum([0, *map(len, ordered)], dtype=np.int64)[:-1].copy(),
+            code=np.array([i for known in ordered for _, i in known], np.intc),
+            value=np.array(values, np.float64),
+            begin=np.cumsum([0, *(len(text) + 1 for text in texts)], dtype=np.int64),
+            texts=np.frombuffer(b"\0".join(texts) + b"\0", np.uint8),
+        )
+
+
+def _products(form, model):
+    """The Front of a Products form."""
+    names = getattr(model, "feature_names_in_", None)
+    return Front(
+        None if names is None else list(names),
+        factors=np.array([j for factors in form.factors for j in factors], np.intc),
+        degree=np.array([len(factors) for factors in form.factors], np.intc),
+    )
+
+
+class MixedArrays(NamedTuple):
+    """The arrays of a Mixed form, as `mixed_t` in `src_cython/_model.pxd` describes them."""
+
+    begin: np.ndarray
+    kind: np.ndarray
+    size: np.ndarray
+    whole: np.ndarray
+    start: np.ndarray
+    terms: np.ndarray
+    missing: bool
+
+    @classmethod
+    def of(cls, form):
+        numbers = [np.concatenate([column.cells, np.ravel(column.terms.T)]) for column in form.columns]
+        return cls(
+            np.array(form.begin, np.float64),
+            np.array([MIXED_KINDS.index(column.kind) for column in form.columns], np.intc),
+            np.array([len(column.cells) for column in form.columns], np.intc),
+            np.array([column.counts for column in form.columns], np.intc),
+            np.cumsum([0, *map(len, numbers)], dtype=np.int64)[:-1].copy(),
+            np.concatenate(numbers).astype(np.float64),
+            form.missing,
+        )
 
 
 class BayesInLanes(NamedTuple):

@@ -13,15 +13,16 @@ def embed(model: Any) -> Any: ...
 def get_include() -> str: ...
 
 class Embedded:
-    form: Any
-    addresses: Any
+    front: Any
     kind: Literal['neighbors', 'linear', 'bayes', 'tree', 'machine']
     n_features: int
     n_outputs: int
     classes: NDArray[Any] | None
+    columns: Sequence[str] | None
+    categories: Sequence[Any] | None
     address: int
     capsule: Any
-    def __init__(self, kind: Any, n_features: Any, n_outputs: Any, classes: Any, form: Any, addresses: Any) -> None: ...
+    def __init__(self, kind: Any, n_outputs: Any, classes: Any, capsule: Any, front: Any = None) -> None: ...
     def scratch_size(self, n: Any = 1, k: Any = 1) -> Any: ...
 
 class Function:

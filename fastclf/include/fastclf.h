@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#define FASTCLF_ABI 1
+#define FASTCLF_ABI 2
 
 enum { FASTCLF_OK = 0, FASTCLF_BAD_MODEL = 1, FASTCLF_BAD_SIZE = 2, FASTCLF_BAD_VALUE = 3 };
 enum { FASTCLF_NEIGHBORS = 1, FASTCLF_LINEAR = 2, FASTCLF_BAYES = 3, FASTCLF_TREE = 4, FASTCLF_MACHINE = 5 };
@@ -92,6 +92,7 @@ typedef struct {
     int (*perceptron_epoch_f)(
         const float *rows, Py_ssize_t n, Py_ssize_t d, const int *code, const int64_t *order, double eta,
         int intercept, double *w, double *b, int64_t *mistakes);
+    double (*category)(const fastclf_model *model, Py_ssize_t column, const char *text);
 } fastclf_functions;
 
 static const fastclf_functions *fastclf = NULL;

@@ -311,7 +311,7 @@ def test_arrays_are_let_go_with_the_last_reference(rng):
 @pytest.mark.parametrize(
     "model",
     [
-        fastclf.NaiveBayes().fit([[0.0], [1.0]], [0, 1]),
+        fastclf.NaiveBayes("kernel").fit([[0.0], [1.0]], [0, 1]),
         fastclf.Perceptron(average="voted").fit([[0.0], [1.0]], [0, 1]),
         fastclf.NearestCentroid(metric="manhattan").fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1]),
         fastclf.NearestNeighbors(metric="jaccard").fit([[0.0], [1.0]]),
@@ -326,19 +326,97 @@ def test_models_that_compiled_code_cannot_have_are_refused_in_one_sentence(model
         fastclf.embed(model)
 
 
-def test_the_model_of_a_table_answers_for_its_features(rng):
-    town = np.array(["Bern", "Köln", "Rom", None], dtype=object)[rng.integers(0, 4, 300)]
-    size = np.where(rng.random(300) < 0.1, np.nan, rng.standard_normal(300))
-    table = fastclf.table.Table([town, size], ["town", "size"])
-    y = np.where((town == "Rom") ^ (size > 0), "yes", "no")
-    for model in (fastclf.DecisionTreeClassifier(), fastclf.LogisticRegression(), fastclf.SVC(), fastclf.GaussianNB()):
-        model = fastclf.TableClassifier(model).fit(table, y)
-        embedded = fastclf.embed(model)
-        assert np.array_equal(labels(embedded, np.ascontiguousarray(model.features(table))), model.predict(table))
-    known = [["Bern", "Köln", "Paris", "Rom"], None]
-    model = fastclf.TableClassifier(categories=known, names=["town", "size"]).fit(table, y)
-    with pytest.raises(TypeError, match="lacks categories of the table; export_c"):
-        fastclf.embed(model)
+TABLE_MODELS = {
+    "tree": fastclf.DecisionTreeClassifier(),
+    "mixed bayes": fastclf.NaiveBayes("gaussian"),
+    "chosen bayes": fastclf.NaiveBayes(),
+    "cut bayes": fastclf.NaiveBayes("mdl"),
+    "normal": fastclf.GaussianNB(),
+    "logistic": fastclf.LogisticRegression(),
+    "linear svm": fastclf.LinearSVC(),
+    "svm": fastclf.SVC(),
+    "quadratic": fastclf.GeneralisedLinearClassifier(),
+}
+
+
+def messy_table(rng, n_towns=3, n=300):
+    town = np.array([*(f"town {i}" for i in range(n_towns)), None], dtype=object)[rng.integers(0, n_towns + 1, n)]
+    size = np.where(rng.random(n) < 0.1, np.nan, rng.standard_normal(n))
+    counts = rng.poisson(30, n) * 100.0
+    return fastclf.table.Table([town, size, counts], ["town", "size", "counts"]), (town == "town 1") ^ (size > 0)
+
+
+def coded(model, table):
+    """The rows of a table as compiled code takes them."""
+    return np.ascontiguousarray(table.encode(model.categories_, list(model.feature_names_in_)))
+
+
+@pytest.mark.parametrize("name", TABLE_MODELS)
+def test_rows_of_a_table_are_encoded_completed_and_scaled_in_compiled_code(name, rng):
+    table, y = messy_table(rng)
+    model = fastclf.TableClassifier(TABLE_MODELS[name]).fit(table, np.where(y, "yes", "no"))
+    embedded, rows = fastclf.embed(model), coded(model, table)
+    assert embedded.n_features == 3
+    assert embedded.columns == ["town", "size", "counts"]
+    assert embedded.categories[0] == model.categories_[0]
+    rows[:4, 0] = np.nan
+    known = fastclf.table.Table([*table.columns], table.names)
+    known.columns[0][:4] = ["new", "newer", "newest", None]
+    assert np.array_equal(labels(embedded, rows), model.predict(known))
+    if embedded.kind in ("bayes", "tree"):
+        assert np.allclose(scores("proba", embedded, rows), model.predict_proba(known), rtol=1e-12, atol=1e-300)
+    if hasattr(model, "decision_function"):
+        assert np.allclose(scores("decide", embedded, rows)[:, 0], model.decision_function(known), rtol=1e-6, atol=1e-6)
+    for n in (0, 1, 15, 16, 17, 33):
+        assert np.array_equal(labels(embedded, rows[:n]), model.predict(known)[:n])
+    rows[:3, 0] = 99, -1, 0.5  # no category
+    assert np.array_equal(labels(embedded, rows), model.predict(rows))
+    rows[4, 1] = np.inf
+    assert call("classify", embedded, rows, np.empty(len(rows), np.intp)) == BAD_VALUE
+
+
+@pytest.mark.parametrize("n_towns", [3, 300])
+def test_neighbours_of_rows_of_a_table_are_found_in_compiled_code(n_towns, rng):
+    table, y = messy_table(rng, n_towns, 700)
+    model = fastclf.TableClassifier(fastclf.KNeighborsClassifier()).fit(table, y)
+    embedded, rows = fastclf.embed(model), coded(model, table)
+    expected = model.model_.kneighbors(model.features(table), 4)
+    for found, wanted in zip(nearest(embedded, rows, 4), expected):
+        assert np.array_equal(found, wanted)
+    assert functions()["n_rows"].ctypes(embedded.address) == 700
+
+
+def test_a_tree_in_compiled_code_sends_unknown_categories_where_missing_values_go(rng):
+    table, y = messy_table(rng)
+    known = [["town 0", "town 1", "Paris", "town 2"], None, None]
+    model = fastclf.TableClassifier(categories=known, names=table.names).fit(table, y)
+    embedded, rows = fastclf.embed(model), coded(model, table)
+    assert np.array_equal(labels(embedded, rows), model.predict(table))
+    rows[:, 0] = 2
+    table.columns[0][:] = "Paris"
+    assert np.array_equal(labels(embedded, rows), model.predict(table))
+
+
+def test_compiled_code_finds_the_category_of_a_text():
+    words = np.array(["b", "ä", "", "7", "70", None], dtype=object)
+    table = fastclf.table.Table([words, np.arange(6.0)], ["word", "size"])
+    model = fastclf.TableClassifier(fastclf.LogisticRegression()).fit(table, [0, 1] * 3)
+    embedded = fastclf.embed(model)
+    category = functions()["category"].ctypes
+    for code, text in enumerate(embedded.categories[0]):
+        assert category(embedded.address, 0, text.encode()) == code
+    assert category(embedded.address, 0, b"7.0") == embedded.categories[0].index("7")
+    for column, text in ((0, b"c"), (0, b"0x7"), (0, None), (1, b"7"), (2, b"b"), (-1, b"b")):
+        assert np.isnan(category(embedded.address, column, text))
+    plain = fastclf.embed(fastclf.GaussianNB().fit([[0.0], [1.0]], [0, 1]))
+    assert np.isnan(category(plain.address, 0, b"b"))
+
+
+def test_products_of_columns_are_made_in_compiled_code(rng):
+    X = rng.standard_normal((200, 3))
+    y = (X[:, 0] * X[:, 1] > 0.1) * 1
+    model = fastclf.GeneralisedLinearClassifier().fit(X, y)
+    assert np.array_equal(labels(fastclf.embed(model), X), model.predict(X))
 
 
 def test_a_model_that_is_not_fitted_is_refused():

@@ -217,3 +217,13 @@ def test_categories_that_become_sparse_columns_are_exported_too(model, tmp_path)
     expected = model.predict(table)
     assert np.array_equal(model.classes_[answers_by_texts(compiled(model, tmp_path), table)], expected)
     assert np.array_equal(by_onnx(model, table, tmp_path)[1][0], expected)
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+def test_neighbours_of_rows_with_sparse_categories_are_exported(weights, tmp_path):
+    rng = np.random.default_rng(2)
+    word = np.append([None], [f"w{i}" for i in range(300)]).astype(object)[rng.integers(0, 301, 900)]
+    size = np.where(rng.random(900) < 0.1, np.nan, rng.standard_normal(900))
+    table = Table([word, size], ["word", "size"])
+    model = TableClassifier(fastclf.KNeighborsClassifier(weights=weights)).fit(table, rng.random(900) > 0.5)
+    assert np.array_equal(model.classes_[answers_by_texts(compiled(model, tmp_path), table)], model.predict(table))
