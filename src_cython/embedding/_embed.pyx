@@ -57,12 +57,13 @@ cdef void columns_to_products(const model_t* m, const floating* rows, Py_ssize_t
     """Products of columns, as PolynomialFeatures makes them."""
     cdef Py_ssize_t n_products = m.table.inner.n_features, i, j
     cdef const int* factor
-    cdef int step
+    cdef const int* end
     for i in range(n):
         factor = m.table.factors
         for j in range(n_products):
+            end = factor + m.table.degree[j]
             out[0] = 1
-            for step in range(m.table.degree[j]):
+            while factor < end:
                 out[0] *= rows[i * m.n_features + factor[0]]
                 factor += 1
             out += 1
@@ -72,12 +73,13 @@ cdef int mixed_scores(
     const model_t* m, const floating* rows, Py_ssize_t n, double* out, char* scratch
 ) noexcept nogil:
     """log P(x, class) of naive Bayes with a distribution for each column."""
-    cdef Py_ssize_t K = m.n_outputs, i, j, k
+    cdef const double* end = out + n * m.n_outputs
+    cdef Py_ssize_t K = m.n_outputs, j, k
     cdef const double* cells
     cdef const double* term
     cdef double v, penalty
     cdef int kind, place
-    for i in range(n):
+    while out < end:
         for k in range(K):
             out[k] = m.mixed.begin[k]
         for j in range(m.n_features):
