@@ -61,6 +61,10 @@ ccp_alpha : float >= 0 or 'cv', default=0.0
     lambda |T|, is N times `ccp_alpha`; criterion='entropy' is in bits, and lambda in nats N ln 2 times `ccp_alpha`.
     0: not pruned; 'cv': with the alpha whose trees have the least error on folds that they were not grown on
     (of equal alphas the one with the smallest tree). One tree per fold is grown, which gives the error of every alpha.
+lam : float >= 0 or None, default=None
+    The same pruning by textbooks' lambda: the tree is the smallest subtree that minimises the sum over leaves of N_m
+    Q_m plus `lam` times the number of leaves, where N_m is the weight of a leaf's rows, and Q_m its impurity, in nats
+    for the entropy. Only without `ccp_alpha`.
 cv : int >= 2 or 'loo', default=10
     Number of folds for 'cv', drawn with the seed `random_state` (None: 0), with the classes spread evenly. Fewer rows
     than that, or 'loo': a fold for each row.
@@ -204,6 +208,10 @@ class PrunedTree(Estimator):
                 f"ccp_alpha is 'cv' and n_samples={n}; at least two rows of weight above 0 are wanted for folds"
             )
 
+    def _alpha(self, nodes):
+        """The given alpha of a tree with certain nodes."""
+        return float(self.ccp_alpha)
+
     def _n_folds(self, n):
         """The number of folds of n rows: one for each row at most."""
         return n if self.cv == "loo" else min(self.cv, n)
@@ -239,8 +247,8 @@ class PrunedTree(Estimator):
         """
         whole = next(trees)
         by_folds = self.ccp_alpha == "cv"
-        found = {} if by_folds else {"ccp_alpha_": float(self.ccp_alpha)}
-        if self.ccp_alpha == 0 and not self._always_pruned:
+        found = {} if by_folds else {"ccp_alpha_": self._alpha(whole.nodes)}
+        if found.get("ccp_alpha_") == 0 and not self._always_pruned:
             return found | {"_nodes": whole.nodes}
         links = weakest_links(whole.nodes, whole.risk)
         if by_folds:
@@ -367,7 +375,18 @@ class DecisionTree(PrunedTree):
             found = {"features_with_missing_": lists.lacking, "max_features_": limits.max_features}
             grown = self._grown(lists, data, limits, threads, progress)
             found |= self._pruned((self._judged(tree, left_out, data, rule) for tree, left_out in grown), data)
-        return found | {"lam_": found["ccp_alpha_"] * self._lam_unit(found["_nodes"])}
+        lam = self.lam
+        return found | {"lam_": found["ccp_alpha_"] * self._lam_unit(found["_nodes"]) if lam is None else float(lam)}
+
+    def _check_pruning(self, n):
+        super()._check_pruning(n)
+        if self.lam is not None:
+            require_number("lam", self.lam, 0)
+            if self.ccp_alpha != 0:
+                raise ValueError(f"ccp_alpha is {self.ccp_alpha!r} and lam is {self.lam!r}; one of the two is wanted")
+
+    def _alpha(self, nodes):
+        return float(self.ccp_alpha) if self.lam is None else float(self.lam) / self._lam_unit(nodes)
 
     def _lam_unit(self, nodes):
         """The lambda of textbooks for ccp_alpha = 1, from the arrays of a tree's nodes."""
@@ -401,7 +420,7 @@ class DecisionTree(PrunedTree):
     # Shortcuts: columns are sorted once for all folds, and the tree of a fold is grown once, then pruned for each
     # alpha.
 
-    _path_parameters = ("ccp_alpha",)
+    _path_parameters = ("ccp_alpha", "lam")
 
     def _shared_columns(self, X, threads):
         """The sorted columns of a matrix, as a `Packed`, from which trees on any subset of rows can be grown.
@@ -419,14 +438,16 @@ class DecisionTree(PrunedTree):
     def _fit_path(self, name, values, X, y, shared=None):
         if name is None or any(isinstance(alpha, str) for alpha in values):
             return [model._fit_tree(X, y, orders=shared) for model in variants(self, name, values)]
-        for alpha in values:
-            require_number("ccp_alpha", alpha, 0)
-        whole = clone(self).set_params(ccp_alpha=0.0)._fit_tree(X, y, orders=shared)
-        links = weakest_links(whole._nodes, whole._risk())
+        tried = variants(self, name, values)
+        for model in tried:
+            model._check_pruning(2)
+        whole = clone(self).set_params(ccp_alpha=0.0, lam=None)._fit_tree(X, y, orders=shared)
+        links, unit = weakest_links(whole._nodes, whole._risk()), self._lam_unit(whole._nodes)
         models = [copy.copy(whole) for _ in values]
-        for model, alpha in zip(models, values):
-            model.ccp_alpha, model.ccp_alpha_ = alpha, float(alpha)
-            model.lam_ = float(alpha) * self._lam_unit(whole._nodes)
+        for model, wanted in zip(models, tried):
+            model.ccp_alpha, model.lam = wanted.ccp_alpha, wanted.lam
+            alpha = model.ccp_alpha_ = wanted._alpha(whole._nodes)
+            model.lam_ = alpha * unit if wanted.lam is None else float(wanted.lam)
             if alpha > 0:
                 model._nodes = pruned(whole._nodes, alpha, links)
         return models
@@ -447,7 +468,7 @@ class DecisionTree(PrunedTree):
             `ccp_alphas`, ascending from 0; `impurities`, the total risk of the leaves of each subtree, which is the
             pruned tree from that alpha on; `n_leaves`, their number. Cost beyond a fit: O(n_leaves log n_leaves).
         """
-        model = type(self)(**(self.get_params(deep=False) | {"ccp_alpha": 0.0})).fit(X, y, sample_weight)
+        model = type(self)(**(self.get_params(deep=False) | {"ccp_alpha": 0.0, "lam": None})).fit(X, y, sample_weight)
         return weakest_links(model._nodes, model._risk()).path
 
     def _risk(self):

@@ -86,6 +86,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
         class_weight=None,
         cost_matrix=None,
         ccp_alpha=0.0,
+        lam=None,
         ccp_risk="impurity",
         cv_loss="error",
         cv=10,

@@ -59,6 +59,7 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
         max_leaf_nodes=None,
         min_impurity_decrease=0.0,
         ccp_alpha=0.0,
+        lam=None,
         cv=10,
         one_se=False,
         monotonic_cst=None,

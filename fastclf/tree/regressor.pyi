@@ -20,6 +20,7 @@ class DecisionTreeRegressor:
     max_leaf_nodes: Any
     min_impurity_decrease: Any
     ccp_alpha: Any
+    lam: Any
     cv: Any
     one_se: Any
     monotonic_cst: Any
@@ -38,7 +39,7 @@ class DecisionTreeRegressor:
     n_features_in_: int
     n_outputs_: int
     feature_names_in_: NDArray[Any]
-    def __init__(self, *, criterion: Literal['squared_error', 'absolute_error', 'poisson'] = 'squared_error', splitter: Literal['best', 'random'] = 'best', max_depth: SupportsIndex | None = None, min_samples_split: SupportsIndex | Float = 2, min_samples_leaf: SupportsIndex | Float = 1, min_weight_fraction_leaf: Float = 0.0, max_features: SupportsIndex | Float | Literal['sqrt'] | Literal['log2'] | None = None, random_state: SupportsIndex | np.random.RandomState | np.random.Generator | None = None, max_leaf_nodes: SupportsIndex | None = None, min_impurity_decrease: Float = 0.0, ccp_alpha: Float | Literal['cv'] = 0.0, cv: SupportsIndex | Literal['loo'] = 10, one_se: Bool = False, monotonic_cst: Rows | Float | None = None, categorical_features: Literal['from_dtype'] | None | Rows | str | Bool = 'from_dtype', n_jobs: SupportsIndex | None = None, verbose: SupportsIndex = 0, callback: Callable[..., Any] | None = None) -> None: ...
+    def __init__(self, *, criterion: Literal['squared_error', 'absolute_error', 'poisson'] = 'squared_error', splitter: Literal['best', 'random'] = 'best', max_depth: SupportsIndex | None = None, min_samples_split: SupportsIndex | Float = 2, min_samples_leaf: SupportsIndex | Float = 1, min_weight_fraction_leaf: Float = 0.0, max_features: SupportsIndex | Float | Literal['sqrt'] | Literal['log2'] | None = None, random_state: SupportsIndex | np.random.RandomState | np.random.Generator | None = None, max_leaf_nodes: SupportsIndex | None = None, min_impurity_decrease: Float = 0.0, ccp_alpha: Float | Literal['cv'] = 0.0, lam: Float | None = None, cv: SupportsIndex | Literal['loo'] = 10, one_se: Bool = False, monotonic_cst: Rows | Float | None = None, categorical_features: Literal['from_dtype'] | None | Rows | str | Bool = 'from_dtype', n_jobs: SupportsIndex | None = None, verbose: SupportsIndex = 0, callback: Callable[..., Any] | None = None) -> None: ...
     def apply(self, X: Rows, check_input: Bool = True) -> NDArray[Any]: ...
     def cost_complexity_pruning_path(self, X: Rows, y: Rows, sample_weight: Rows | None = None) -> Mapping[Any, Any]: ...
     def decision_path(self, X: Rows, check_input: Bool = True) -> Any: ...

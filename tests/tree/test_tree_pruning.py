@@ -167,6 +167,39 @@ def test_lam_is_lambda_of_the_texts(rng, criterion):
         assert model.lam_ == pytest.approx(80 * model.ccp_alpha * (np.log(2) if criterion == "entropy" else 1))
 
 
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "misclassification", "squared_error", "absolute_error"])
+def test_lam_prunes_in_the_units_of_the_texts(rng, criterion):
+    X, y = rng.standard_normal((80, 3)).round(1), rng.integers(0, 3, 80)
+    weight = rng.random(80)
+    tree = DecisionTreeRegressor if "_error" in criterion else DecisionTreeClassifier
+    alphas = tree(criterion=criterion).cost_complexity_pruning_path(X, y, weight).ccp_alphas
+    whole = tree(criterion=criterion).fit(X, y)
+    assert tree(criterion=criterion, lam=0).fit(X, y).get_n_leaves() == whole.get_n_leaves()
+    unit = weight.sum() * (np.log(2) if criterion == "entropy" else 1)
+    for alpha in alphas[::4]:
+        by_alpha = tree(criterion=criterion, ccp_alpha=alpha * 1.001).fit(X, y, weight)
+        by_lam = tree(criterion=criterion, lam=alpha * 1.001 * unit).fit(X, y, weight)
+        assert np.array_equal(by_lam.tree_.feature, by_alpha.tree_.feature)
+        assert by_lam.lam_ == by_lam.lam == pytest.approx(by_alpha.lam_)
+        assert by_lam.ccp_alpha_ == pytest.approx(by_alpha.ccp_alpha_)
+
+
+def test_lam_is_tuned_on_one_tree_and_excludes_ccp_alpha(rng):
+    X, y = rng.standard_normal((60, 2)), rng.integers(0, 2, 60)
+    values = [0, 0.7, 1.5, 100]
+    for model, lam in zip(DecisionTreeClassifier()._fit_path("lam", values, X, y), values):
+        alone = DecisionTreeClassifier(lam=lam).fit(X, y)
+        assert model.get_params() == alone.get_params()
+        assert (model.lam_, model.ccp_alpha_) == (alone.lam_, alone.ccp_alpha_)
+        assert np.array_equal(model.tree_.threshold, alone.tree_.threshold, equal_nan=True)
+    for alpha in (0.1, "cv"):
+        with pytest.raises(ValueError, match=r"ccp_alpha is .* and lam is 1; one of the two is wanted"):
+            DecisionTreeClassifier(lam=1, ccp_alpha=alpha).fit(X, y)
+    for wrong in (-1, np.nan, "cv", True):
+        with pytest.raises((ValueError, TypeError), match="lam"):
+            DecisionTreeClassifier(lam=wrong).fit(X, y)
+
+
 def test_folds_by_deviance_and_one_by_one_are_those_of_separate_fits(rng):
     X = rng.standard_normal((40, 2)).round(1)
     y = (X[:, 0] > 0).astype(int) + (rng.random(40) < 0.25)
