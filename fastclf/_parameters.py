@@ -25,6 +25,7 @@ _COMPOUND = {
     "class_weight",
     "cost_matrix",
     "cv",
+    "date_orders",
     "degree",
     "distributions",
     "drop",

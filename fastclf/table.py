@@ -227,6 +227,9 @@ class TableClassifier(Classifier, shortcuts=True):
         depends on units and the range of one column is more than 10 times the median range.
     target : str, default=None
         A name for the labels, for display.
+    date_orders : dict, default=None
+        For `fastclf predict`, by the name or the position of columns of dates such as 3/4/2024 in files: 'day' or
+        'month', whichever comes first. Other dates need no entry.
 
     Attributes
     ----------
@@ -273,7 +276,7 @@ class TableClassifier(Classifier, shortcuts=True):
         model_=Part(Classifier, "predict"),
     )
 
-    def __init__(self, model=None, *, names=None, categories=None, scale="auto", target=None):
+    def __init__(self, model=None, *, names=None, categories=None, scale="auto", target=None, date_orders=None):
         self._take(locals())
 
     def _model(self):
@@ -333,6 +336,11 @@ class TableClassifier(Classifier, shortcuts=True):
         """(attributes with an unfitted model, the matrix that the model is to be fitted on)."""
         if self.scale not in (True, False, "auto"):
             raise ValueError(f"scale is {described(self.scale)}; True, False or 'auto' is wanted")
+        orders = {} if self.date_orders is None else self.date_orders
+        if not isinstance(orders, dict) or not all(
+            isinstance(order, str) and order in ("day", "month") for order in orders.values()
+        ):
+            raise ValueError(f"date_orders is {described(orders)}; a dict of columns to 'day' or 'month' is wanted")
         table = Table.of(X)
         names, categories = table.names, self._given_categories(table)
         if self.names is not None:

@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,11 +22,9 @@ _BETWEEN_GROUPS = re.compile(r"(?<=\d)[ \u00a0\u202f'\u2019](?=\d{3}(?!\d))")
 
 _THOUSANDS = re.compile(r"[+-]?(\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d+)?([eE][+-]?\d+)?")
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:?\d\d)?)?")
-_OTHER_DATES = {
-    re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}"): "%d.%m.%Y",
-    re.compile(r"\d{1,2}\.\d{1,2}\.\d{4} \d\d:\d\d"): "%d.%m.%Y %H:%M",
-    re.compile(r"\d{4}/\d\d/\d\d"): "%Y/%m/%d",
-}
+_SLASHED_DATE = re.compile(r"(\d{4})/(\d\d?)/(\d\d?)")
+# day.month.year, and day and month in either order with / or -, which may be followed by a time of the day.
+_DATE = re.compile(r"(\d\d?)([./-])(\d\d?)\2(\d{4})(?:[ T]+(\d\d?):(\d\d)(?::(\d\d))?(?: ?([APap])\.?[Mm]\.?)?)?")
 _DAY = 86400.0
 
 # For the name of each part of a date, a function that computes the part from an array of datetime64 in seconds.
@@ -39,32 +38,40 @@ _PARTS = {
 }
 
 
-def refined(table, as_texts=(), date_parts=()):
-    """(table, lines that tell what was changed): columns of texts that stand for numbers or dates become numbers.
+class Refined(NamedTuple):
+    """A table in which columns of texts that stand for numbers or dates are numbers."""
+
+    table: Table
+    notes: list  # lines that tell what was changed
+    orders: dict  # for each column of dates such as 31/12/2024, by its name or position: 'day' or 'month' comes first
+
+
+def refined(table, as_texts=(), date_parts=(), orders=None, assumed=None):
+    """The `Refined` table.
 
     The columns at the positions `as_texts` keep their texts. After a column of dates whose position is in `date_parts`
-    come columns with the parts of the dates.
+    come columns with the parts of the dates. `orders` has the orders of day and month in the table of the training;
+    `assumed`, 'day' or 'month', is the order where no number above 12 shows it.
     """
     if table.matrix is not None:
-        return table, []
-    columns, names, notes = [], [], []
+        return Refined(table, [], {})
+    columns, names, notes, found = [], [], [], {}
     for j, column in enumerate(table.columns):
-        name, dates = table.title(j), None
+        title, key, dates = table.title(j), j if table.names is None else table.names[j], None
         if column.dtype.kind == "O" and j not in as_texts:
-            dates = _as_dates(column)
-            if dates is None:
-                column, note = _as_numbers(column)
-            else:
-                column, note = dates, "dates: days since 1970-01-01"
-            notes += [f"{name} holds {note}"] if note else []
+            dates = _as_dates(column, title, (orders or {}).get(key), assumed)
+            column, note = _as_numbers(column) if dates is None else (dates.column, dates.note)
+            notes += [f"{title} holds {note}"] if note else []
+            if dates is not None and dates.order is not None:
+                found[key] = dates.order
         columns.append(column)
         names.append(None if table.names is None else table.names[j])
         if j in date_parts:
-            if dates is None:
-                raise ValueError(f"{name} holds no dates; 2024-12-31 or 31.12.2024 are dates")
-            columns += _parts_of(dates)
+            if dates is None or dates.column.dtype.kind == "O":
+                raise ValueError(f"{title} holds no dates; 2024-12-31, 31.12.2024 and 31/12/2024 are dates")
+            columns += _parts_of(dates.column)
             names += [f"{names[-1]}: {part}" for part in _PARTS]
-    return Table(columns, names if table.names else None), notes
+    return Refined(Table(columns, names if table.names else None), notes, found)
 
 
 def parts_wanted(table, names):
@@ -90,10 +97,17 @@ def _as_numbers(column):
         ), "numbers with decimal commas"
     faults = [text for text in given if not is_number(text)]
     if len(given) > _LEAST_TEXTS and 0 < len(faults) <= (1 - _MOST) * len(given):
-        shown = ", ".join(map(repr, dict.fromkeys(faults[:3])))
         numbers = _floats(column, lambda text: float(text) if is_number(text) else np.nan)
-        return numbers, f"numbers, but for {len(faults)} of {len(column)} cells ({shown}), which count as missing"
+        return (
+            numbers,
+            f"numbers, but for {len(faults)} of {len(column)} cells ({_some(faults)}), which count as missing",
+        )
     return column, None
+
+
+def _some(texts):
+    """The first few different texts, for a message."""
+    return ", ".join(map(repr, list(dict.fromkeys(texts))[:3]))
 
 
 def _without_unit(column):
@@ -130,26 +144,81 @@ def _floats(column, number):
     return np.array([np.nan if text is None else number(text) for text in column.tolist()])
 
 
-def _as_dates(column):
-    """Dates as days since 1970-01-01, UTC where they have no zone; None if the column has other texts."""
+class _Dates(NamedTuple):
+    """A column of dates."""
+
+    column: (
+        np.ndarray
+    )  # days since 1970-01-01, UTC where they have no zone; texts if the order of day and month is open
+    note: str
+    order: str | None = None  # whether 'day' or 'month' comes first in dates such as 31/12/2024; None: in other dates
+
+
+def _as_dates(column, title, known, assumed):
+    """The `_Dates` of a column of texts, or None if it has other texts.
+
+    known: the order of day and month in the training, or None; assumed: the order if the texts do not show it, or None.
+    """
     given = [text for text in column.tolist() if text is not None]
-    parse = _parser(given[0]) if given else None
-    if parse is None:
+    if not any(_is_date(text) for text in given[:_LEAST_TEXTS]):
         return None
+    order, shown = _order(given)
+    if known is not None and order not in (known, "open", None):
+        first = "/".join([known, "month" if known == "day" else "day"])
+        raise ValueError(f"{title} holds {shown!r}; {first}/year is wanted, as in training")
+    days = {text: _day(text, known or (assumed if order == "open" else order)) for text in set(given)}
+    faults = [text for text in given if days[text] is None]
+    if faults and (len(given) <= _LEAST_TEXTS or len(faults) > (1 - _MOST) * len(given)):
+        if order == "open" and all(map(_is_date, given)):
+            texts_stay = "--dates day-first or --dates month-first makes them days"
+            return _Dates(
+                column, f"dates such as {shown}, whose order is not certain, and which stay texts: {texts_stay}"
+            )
+        return None
+    order = known or (assumed if order == "open" else order)
+    note = "dates: days since 1970-01-01" if order is None else f"dates, {order} first ({shown}): days since 1970-01-01"
+    if faults:
+        note += f"; {len(faults)} of {len(column)} cells ({_some(faults)}) are no dates, and count as missing"
+    numbers = _floats(column, lambda text: np.nan if days[text] is None else days[text])
+    return _Dates(numbers, note, order)
+
+
+def _is_date(text):
+    return any(form.fullmatch(text) for form in (_ISO_DATE, _SLASHED_DATE, _DATE))
+
+
+def _order(given):
+    """(the order of day and month in dates such as 31/12/2024, a text that shows it).
+
+    The order is 'day', 'month', 'open' if no number is above 12, or 'none' if different texts show different orders;
+    None if there are no such dates.
+    """
+    matches = [match for match in map(_DATE.fullmatch, dict.fromkeys(given)) if match and match[2] != "."]
+    if not matches:
+        return None, None
+    by_day, by_month = (next((m[0] for m in matches if int(m[place]) > 12), None) for place in (1, 3))
+    if by_day and by_month:
+        return "none", by_month
+    return ("day", by_day) if by_day else ("month", by_month) if by_month else ("open", matches[0][0])
+
+
+def _day(text, order):
+    """The days since 1970-01-01 of a text; None if it is no date, or not one in the given order."""
     try:
-        return _floats(column, parse)
+        if _ISO_DATE.fullmatch(text):
+            return _days(datetime.fromisoformat(text))
+        if match := _SLASHED_DATE.fullmatch(text):
+            return _days(datetime(*map(int, match.groups())))
+        match = _DATE.fullmatch(text)
+        if match is None or (match[2] != "." and order not in ("day", "month")):
+            return None
+        day, month = (match[3], match[1]) if match[2] != "." and order == "month" else (match[1], match[3])
+        hour, minute, second = (int(part or 0) for part in match.group(5, 6, 7))
+        if match[8]:
+            hour = hour % 12 + 12 * (match[8] in "pP")
+        return _days(datetime(int(match[4]), int(month), int(day), hour, minute, second))
     except ValueError:
         return None
-
-
-def _parser(text):
-    """For a text: a function from dates in the same format to days; None if the text is no date."""
-    if _ISO_DATE.fullmatch(text):
-        return lambda text: _days(datetime.fromisoformat(text))
-    for pattern, form in _OTHER_DATES.items():
-        if pattern.fullmatch(text):
-            return lambda text: _days(datetime.strptime(text, form))
-    return None
 
 
 def _days(moment):

@@ -79,7 +79,7 @@ def run(args):
 def _sets(args):
     reading = Namespace(
         target=args.target, header=None, sep=None, decimal=None, encoding=None, drop=[], keep=[], categorical=[],
-        date_parts=[], missing="keep", scale="auto", quiet=args.quiet,
+        date_parts=[], dates=None, missing="keep", scale="auto", quiet=args.quiet,
     )  # fmt: skip
     if args.data is not None:
         yield Data(reading, args.data)

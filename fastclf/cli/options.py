@@ -23,9 +23,10 @@ DATA_HELP = f"{FORMATS}, packed with gzip (.gz) or not; - is standard input"
 _TABLES = """\
 A table has a row for each example. In a .csv the first line holds the names of the columns, unless there is a number in
 it; commas, semicolons, tabs or | separate; a column of numbers alone is one of numbers, also with decimal commas, with
-spaces or commas between thousands, or with one unit, % or a currency; dates such as 2024-12-31 and 31.12.2024 become
-days; any other column is one of categories. An empty cell, ?, NA, nan and null are missing, and so are a few cells that
-are no numbers in a column of numbers. An .npz holds X and y, a LIBSVM text begins each line with its label.
+spaces or commas between thousands, or with one unit, % or a currency; dates such as 2024-12-31, 31.12.2024, 31/12/2024
+and 12/31/2024 become days, where a number above 12 tells the day from the month, or --dates does; any
+other column is one of categories. An empty cell, ?, NA, nan and null are missing, and so are a few cells that are no
+numbers in a column of numbers, or no dates in one of dates. An .npz holds X and y, a LIBSVM text begins each line with its label.
 A named column that numbers the rows one by one, or whose texts differ in nine of ten rows, is an id: it is left out,
 which a line tells, unless --keep names it.
 
@@ -78,6 +79,10 @@ def add_data(parser):
     parser.add_argument(
         "--date-parts", action="append", default=[], metavar="COLUMN",
         help="add year, month, day of the month, weekday and hour of the dates in this column; may be given again",
+    )  # fmt: skip
+    parser.add_argument(
+        "--dates", choices=["day-first", "month-first"],
+        help="the order in dates such as 3/4/2024 of a column without a number above 12 (default: they stay texts)",
     )  # fmt: skip
     parser.add_argument(
         "--missing", choices=["keep", "drop"], default="keep",
@@ -178,12 +183,13 @@ class Data:
                     raise ValueError("every row has a missing value; --missing keep uses them")
                 table, self.y = table.rows(complete), self.y[complete]
             if like is None:
-                table = self._without_ids(args, _refined(args, table))
+                table, self.orders = _refined(args, table)
+                table = self._without_ids(args, table)
                 numbers = [find_column(column, table.names, table.shape[1]) for column in args.categorical]
                 self.names, self.categories = table.names, table.categories(numbers)
             else:
-                self.names, self.categories = like.names, like.categories
-                table = as_trained(table, self.names, self.categories)
+                self.names, self.categories, self.orders = like.names, like.categories, like.orders
+                table = as_trained(table, self.names, self.categories, self.orders)
                 table = table.widened(len(self.categories))
             self.X = table.encode(self.categories, self.names)
         self.scale = {"yes": True, "no": False, "auto": "auto"}[args.scale]
@@ -246,32 +252,45 @@ class Data:
 
     def table_classifier(self, model):
         return TableClassifier(
-            model, names=self.names, categories=self.categories, scale=self.scale, target=self.target
+            model,
+            names=self.names,
+            categories=self.categories,
+            scale=self.scale,
+            target=self.target,
+            date_orders=self.orders or None,
         )
 
 
 def _refined(args, table):
-    """The table with numbers in place of texts that stand for numbers or dates; a printed line tells of each."""
+    """(the table with numbers in place of texts that stand for numbers or dates, the orders of day and month).
+
+    A printed line tells of each column that is changed.
+    """
     as_texts, parts = (
         [find_column(column, table.names, table.shape[1]) for column in columns]
         for columns in (args.categorical, args.date_parts)
     )
     if parts and table.names is None:
         raise ValueError("--date-parts is given for columns without names; a first line with names is wanted")
-    table, notes = refined(table, as_texts, parts)
+    assumed = None if args.dates is None else args.dates.removesuffix("-first")
+    table, notes, orders = refined(table, as_texts, parts, assumed=assumed)
     if not getattr(args, "quiet", False):
         for note in notes:
             print(f"fastclf: {note}", file=sys.stderr)
-    return table
+    return table, orders
 
 
-def as_trained(table, names, categories):
-    """A table of new rows, refined as the table of the training; `names` may be None."""
+def as_trained(table, names, categories, orders):
+    """A table of new rows, refined as the table of the training.
+
+    `names` may be None; `orders` are those of day and month in the dates of the training, or None.
+    """
     if table.names is None or names is None:
-        return refined(table, [j for j, known in enumerate(categories) if known is not None])[0]
+        as_texts = [j for j, known in enumerate(categories) if known is not None]
+        return refined(table, as_texts, orders=orders).table
     as_texts = [name for name, known in zip(names, categories) if known is not None]
     places = [j for j, name in enumerate(table.names) if name in as_texts]
-    return refined(table, places, parts_wanted(table, names))[0]
+    return refined(table, places, parts_wanted(table, names), orders).table
 
 
 def parse_settings(settings, option="--set"):

@@ -128,7 +128,8 @@ def read_new(args, model):
             if extra and not args.quiet:
                 print(f"fastclf: ignoring columns that the model has not seen: {', '.join(extra[:5])}", file=sys.stderr)
         categories = model.categories_ if isinstance(model, TableClassifier) else [None] * model.n_features_in_
-        table = as_trained(table.widened(model.n_features_in_), names, categories)
+        orders = getattr(model, "date_orders", None)
+        table = as_trained(table.widened(model.n_features_in_), names, categories, orders)
         X = table.encode(categories, names)
     return X, y
 

@@ -201,17 +201,75 @@ def test_codes_that_are_declared_categorical_stay_texts(folder, capsys):
 ])  # fmt: skip
 def test_dates_are_days_since_1970(form, first):
     texts = np.array([*(day.strftime(form) for day in DAYS), None], dtype=object)
-    table, notes = columns.refined(Table([texts], ["day"]))
+    table, notes, _ = columns.refined(Table([texts], ["day"]))
     assert table.columns[0][:3].tolist() == [first, first + 1, first + 2]
     assert np.isnan(table.columns[0][-1])
     assert notes == ["column 'day' holds dates: days since 1970-01-01"]
 
 
-@pytest.mark.parametrize("texts", [["01/02/2024", "03/04/2024"], ["2024-01-01", "soon"], ["2024-13-01"], ["24-01-01"]])
-def test_what_is_no_unambiguous_date_stays_a_text(texts):
-    table, notes = columns.refined(Table([np.array(texts, dtype=object)]))
+@pytest.mark.parametrize("texts", [["2024-01-01", "soon"], ["2024-13-01"], ["24-01-01"], ["13/01/2024", "01/13/2024"]])
+def test_what_is_no_date_stays_a_text(texts):
+    table, notes, orders = columns.refined(Table([np.array(texts, dtype=object)]))
     assert table.columns[0].tolist() == texts
     assert notes == []
+    assert orders == {}
+
+
+@pytest.mark.parametrize(("form", "order", "shown"), [
+    ("%d/%m/%Y", "day", "13/01/2024"), ("%m/%d/%Y", "month", "01/13/2024"), ("%d-%m-%Y", "day", "13-01-2024"),
+    ("%m/%d/%Y 12:00 AM", "month", "01/13/2024 12:00 AM"), ("%d/%m/%Y 00:00:00", "day", "13/01/2024 00:00:00"),
+])  # fmt: skip
+def test_a_number_above_12_tells_the_day_from_the_month(form, order, shown):
+    texts = np.array([*(day.strftime(form) for day in DAYS), None], dtype=object)
+    table, notes, orders = columns.refined(Table([texts], ["day"]))
+    assert table.columns[0][:3].tolist() == [19723.0, 19724.0, 19725.0]
+    assert notes == [f"column 'day' holds dates, {order} first ({shown}): days since 1970-01-01"]
+    assert orders == {"day": order}
+
+
+def test_dates_in_an_open_order_stay_texts_unless_the_order_is_given():
+    texts = ["01/02/2024", "03/04/2024 6:30 pm"]
+    column = np.array(texts, dtype=object)
+    table, notes, orders = columns.refined(Table([column]))
+    assert table.columns[0].tolist() == texts
+    assert orders == {}
+    assert notes == [
+        "column 1 holds dates such as 01/02/2024, whose order is not certain, and which stay texts: --dates day-first"
+        " or --dates month-first makes them days"
+    ]
+    for order, first in (("day", date(2024, 2, 1)), ("month", date(2024, 1, 2))):
+        for given in ({"assumed": order}, {"orders": {0: order}}):
+            table, _, orders = columns.refined(Table([column]), **given)
+            assert table.columns[0][0] == (first - date(1970, 1, 1)).days
+            assert orders == {0: order}
+
+
+def test_few_cells_that_are_no_dates_are_missing():
+    texts = ["soon", *map(str, DAYS), "2024-02-30"]
+    table, notes, _ = columns.refined(Table([np.array(texts, dtype=object)], ["day"]))
+    assert np.isnan(table.columns[0]).tolist() == [True, *[False] * N, True]
+    assert notes[0].endswith(f"; 2 of {N + 2} cells ('soon', '2024-02-30') are no dates, and count as missing")
+
+
+def test_the_order_of_day_and_month_is_that_of_the_training(folder, capsys):
+    days = [date.fromordinal(738_000 + 3 * i) for i in range(N)]
+    label = ["late" if day.year > 2021 else "early" for day in days]
+    write("data.csv", ["day", "size", "label"], [day.strftime("%m/%d/%Y") for day in days], SIZE, label)
+    assert cli.main(["train", "data.csv", "--model", "tree", "--out", "model"]) == 0
+    assert "column 'day' holds dates, month first" in capsys.readouterr().err
+    assert fastclf.load("model").date_orders == {"day": "month"}
+    write("open.csv", ["day", "size"], ["01/12/2020", "12/01/2019"], [1, 1])
+    assert told(capsys, "predict", "model", "open.csv")[0]["predictions"] == ["early", "early"]
+    write("other.csv", ["day", "size"], ["25/12/2020"], [1])
+    assert "column 'day' holds '25/12/2020'; month/day/year is wanted, as in training" in refused(
+        capsys, ["predict", "model", "other.csv"]
+    )
+    write("open.csv", ["day", "size", "label"], ["01/02/2024", "03/04/2024"] * 30, [1, 2] * 30, ["a", "b"] * 30)
+    trained = ["train", "open.csv", "--model", "tree", "--out", "model"]
+    assert cli.main(trained) == 0
+    assert "--dates day-first or --dates month-first makes them days" in capsys.readouterr().err
+    assert cli.main([*trained, "--dates", "day-first"]) == 0
+    assert "column 'day' holds dates, day first (01/02/2024)" in capsys.readouterr().err
 
 
 def test_parts_of_dates_are_columns_in_training_and_in_prediction(folder, capsys):
@@ -223,13 +281,13 @@ def test_parts_of_dates_are_columns_in_training_and_in_prediction(folder, capsys
     model = fastclf.load("model")
     assert model.feature_names_in_.tolist()[:3] == ["day", "day: year", "day: month"]
     assert told(capsys, "predict", "model", "data.csv")[0]["error"] == 0
-    table, _ = columns.refined(Table([np.array([*map(str, days)], dtype=object)], ["day"]), (), [0])
+    table, *_ = columns.refined(Table([np.array([*map(str, days)], dtype=object)], ["day"]), (), [0])
     parts = dict(zip(table.names, table.columns, strict=True))
     assert parts["day: weekday"].tolist() == [day.weekday() for day in days]
     assert parts["day: month"].tolist() == [day.month for day in days]
     assert parts["day: day of month"].tolist() == [day.day for day in days]
     assert refused(capsys, [*args[:4], "--date-parts", "size", *args[6:]]).endswith(
-        "column 'size' holds no dates; 2024-12-31 or 31.12.2024 are dates"
+        "column 'size' holds no dates; 2024-12-31, 31.12.2024 and 31/12/2024 are dates"
     )
 
 
@@ -394,7 +452,7 @@ def test_an_error_of_the_commonest_class_cannot_be_read_as_its_share(folder, cap
 ], ids=str)  # fmt: skip
 def test_numbers_with_units_are_numbers(folder, cells, numbers, said):
     write("data.csv", ["price", "town", "label"], cells * 20, ["a", "b", "c"] * 20, LABEL, mark="\t")
-    table, notes = columns.refined(read_table(folder / "data.csv")[0])
+    table, notes, _ = columns.refined(read_table(folder / "data.csv")[0])
     assert np.array_equal(table.columns[0], numbers * 20)
     assert notes[0].startswith(f"column 'price' holds {said}")
     assert table.columns[1].dtype == object
@@ -406,7 +464,7 @@ def test_numbers_with_units_are_numbers(folder, cells, numbers, said):
 ], ids=str)  # fmt: skip
 def test_texts_with_digits_stay_texts(cells):
     column = np.array(cells * 9, dtype=object)
-    table, notes = columns.refined(Table([column], ["x"]))
+    table, notes, _ = columns.refined(Table([column], ["x"]))
     assert table.columns[0] is column
     assert notes == []
 
