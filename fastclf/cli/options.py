@@ -26,7 +26,8 @@ it; commas, semicolons, tabs or | separate; a column of numbers alone is one of 
 spaces or commas between thousands, or with one unit, % or a currency; dates such as 2024-12-31, 31.12.2024, 31/12/2024
 and 12/31/2024 become days, where a number above 12 tells the day from the month, or --dates does; any
 other column is one of categories. An empty cell, ?, NA, nan and null are missing, and so are a few cells that are no
-numbers in a column of numbers, or no dates in one of dates. An .npz holds X and y, a LIBSVM text begins each line with its label.
+numbers in a column of numbers, or no dates in one of dates. An .npz holds X and y, a LIBSVM text begins each line with
+its label.
 A named column that numbers the rows one by one, or whose texts differ in nine of ten rows, is an id: it is left out,
 which a line tells, unless --keep names it.
 
