@@ -24,6 +24,10 @@ class Summary(NamedTuple):
     size: int  # the number of entries of these rows
     labels: np.ndarray | None  # the sorted distinct labels of these rows
     heavy: bool  # whether a weight is above 0
+    counts: np.ndarray | None = None  # the number of rows with each of the labels
+    sparse: bool = False
+    dtype: np.dtype | None = None  # of the rows
+    length: int = 0  # the number of all rows
 
 
 class Reader(NamedTuple):
@@ -33,6 +37,7 @@ class Reader(NamedTuple):
     as_rows: object  # as_rows(X, owner) checks the rows of a partition
     drops: bool = False  # whether rows of weight 0 are left out
     require_rows: object = None  # require_rows(rows, owner) checks rows of weight 0, if they are left out
+    spreads: bool = False  # whether rows of weight 0 stay, with any label; it is then not counted as a class
 
     def model_here(self):
         """The model with the number of threads of the present task."""
@@ -80,14 +85,17 @@ def summaries(parts, reader):
     found = []
     for number, arrays in parts:
         with naming(number):
-            read = reader.read(*arrays)
+            read, length = reader.read(*arrays), arrays[0].shape[0]
             if read is None:
-                found.append(Summary(number, 0, 0, None, False))
+                found.append(Summary(number, 0, 0, None, False, length=length))
                 continue
             rows, y, weight = read
-            found.append(
-                Summary(number, len(rows), rows.size, encode_labels(y)[0], weight is None or bool(weight.any()))
-            )
+            heavy = weight is None or bool(weight.any())
+            if reader.spreads and weight is not None:
+                y = y[weight > 0]
+            labels, codes = encode_labels(y) if len(y) else (None, np.empty(0, np.intp))
+            counts, sparse = np.bincount(codes), isinstance(rows, Csr)
+            found.append(Summary(number, len(rows), rows.size, labels, heavy, counts, sparse, rows.dtype, length))
     return found
 
 
@@ -102,23 +110,31 @@ def taken(source, reader):
     return rows, y[start:stop].copy(), None if weight is None else weight[start:stop].copy()
 
 
+def picked(number, arrays, own, reader):
+    """The rows of a partition that have the numbers `own` in it."""
+    with naming(number):
+        return reader.read(*arrays)[0][own]
+
+
+def joined_rows(parts):
+    """Rows that follow each other, as one array or Csr."""
+    if not isinstance(parts[0], Csr):
+        return np.concatenate(parts)
+    ends = np.cumsum([0, *(part.size for part in parts)])
+    indptr = [part.indptr[1:] + end for part, end in zip(parts, ends)]
+    return Csr(
+        np.concatenate([[0], *indptr]).astype(np.int64),
+        np.concatenate([part.indices[: part.size] for part in parts]),
+        np.concatenate([part.data[: part.size] for part in parts]),
+        parts[0].n_columns,
+    )
+
+
 def _joined(copies):
     """(rows, labels, weights or None) from copies of rows that follow each other."""
     rows, y, weight = zip(*copies)
-    if len(rows) == 1:
-        return copies[0]
-    if isinstance(rows[0], Csr):
-        ends = np.cumsum([0, *(part.size for part in rows)])
-        indptr = [part.indptr[1:] + end for part, end in zip(rows, ends)]
-        joined = Csr(
-            np.concatenate([[0], *indptr]).astype(np.int64),
-            np.concatenate([part.indices[: part.size] for part in rows]),
-            np.concatenate([part.data[: part.size] for part in rows]),
-            rows[0].n_columns,
-        )
-    else:
-        joined = np.concatenate(rows)
-    return joined, np.concatenate(y), None if weight[0] is None else np.concatenate(weight)
+    # arrays that Dask has moved are misaligned, and these are not
+    return joined_rows(rows), np.concatenate(y), None if weight[0] is None else np.concatenate(weight)
 
 
 def block_sums(pieces, reader, classes, job, job_arguments):
@@ -170,15 +186,18 @@ class Shards:
         arrays = [list(each) for each in zip(rows, *columns)]
         self.partitions, labels = self._described(arrays, where)
         self.n = sum(partition.n for partition in self.partitions)
+        labels, counts = zip(*labels) if labels else ((), ())
         if self.n == 0:
             raise ValueError(
                 f"Found array with 0 sample(s) (shape=(0, {self.columns['n_features_in_']})) while a minimum of 1 is"
                 f" required by {owner}."
             )
-        self.classes = encode_labels(np.concatenate(labels))[0]
+        self.classes, codes = encode_labels(np.concatenate(labels))
+        # the number of rows of each class
+        self.counts = np.bincount(codes, np.concatenate(counts), len(self.classes))
 
     def _described(self, arrays, where):
-        """(the Partitions, the labels of each), by a round in which each place reads its partitions."""
+        """(the Partitions, the (labels, counts) of each), by a round in which each place reads its partitions."""
         numbered = list(enumerate(arrays))
         groups = by_place(numbered, lambda item: where[item[0]])
         calls = [
@@ -188,9 +207,11 @@ class Shards:
         found = sorted(each for group in self.places.get(calls) for each in group)
         if self.weighted and not any(each.heavy for each in found):
             require_weight(np.zeros(1))
-        self.size = sum(each.size for each in found)
+        self.size, self.length = sum(each.size for each in found), sum(each.length for each in found)
+        self.sparse = any(each.sparse for each in found)
+        self.dtype = np.result_type(*{each.dtype for each in found if each.dtype is not None} or {np.dtype(float)})
         partitions = [Partition(each.number, arrays[each.number], where[each.number], each.n) for each in found]
-        return partitions, [each.labels for each in found if each.labels is not None]
+        return partitions, [(each.labels, each.counts) for each in found if each.labels is not None]
 
     def _pieces(self, bounds):
         """The blocks as Pieces. A block that several partitions share is put together where most of its rows are."""
@@ -229,6 +250,32 @@ class Shards:
             first = last
         close()
         return pieces
+
+    def copies(self, start, stop):
+        """References to copies of the rows start to stop, one for each partition that has some of them."""
+        refs, first = [], 0
+        for number, arrays, place, n in self.partitions:
+            low, high = max(start, first), min(stop, first + n)
+            if low < high:
+                source = Source(number, arrays, low - first, high - first)
+                refs.append(self.places.call(taken, source, self.reader, near=place))
+            first += n
+        return refs
+
+    def here(self, refs):
+        """(rows, codes, weights or None) from references to copies of rows that follow each other."""
+        rows, y, weight = _joined(self.places.get(refs))
+        return rows, encode_known(self.classes, y), weight
+
+    def rows_at(self, numbers):
+        """The rows with these numbers, which ascend, as one array."""
+        refs, first = [], 0
+        for number, arrays, place, n in self.partitions:
+            own = numbers[np.searchsorted(numbers, first) : np.searchsorted(numbers, first + n)] - first
+            if len(own):
+                refs.append(self.places.call(picked, number, arrays, own, self.reader, near=place))
+            first += n
+        return np.concatenate(self.places.get(refs))
 
     def sums(self, job, bounds, *arguments):
         """The sums of each block, in order, by job(model, rows, codes, weight, bounds, *arguments) on the workers."""

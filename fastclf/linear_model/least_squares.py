@@ -7,17 +7,14 @@ from .._estimator import variants
 from .._folds import keeps_classes, rows_of_folds
 from .._labels import as_labels
 from .._threads import Progress, advance, aside
-from .._validation import as_unchecked_matrix, require_finite, require_number
-from ..sums.moments import products
+from .._validation import as_unchecked_matrix, require_number
 from .row_gram import Centred, DenseCentred, Unsure, mean_of, solved
+from .row_sums import RowSums
 from .scores import LinearClassifier, chosen, counted, in_order_for, linear_codes, linear_scores
 
 # The normal equations are solved if the condition number of their matrix, after its columns are scaled to length 1, is
 # at most this; then ten digits of the solution are right. Otherwise X itself is factored.
 _CONDITION = 1e5
-
-# The number of rows whose mean is subtracted before sums of squares are made.
-_SAMPLE = 256
 
 # The number of entries of a temporary array of rows.
 _BLOCK_NUMBERS = 1 << 20
@@ -204,10 +201,13 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
             found[tests[i]] = linear_codes(rows[tests[i]], *solved, self.n_jobs)
         return classes[found]
 
+    def _check_parameters(self):
+        require_number("alpha", self.alpha, 0, finite=True)
+
     def _checked(self, X, y, sample_weight):
         """(columns, rows, codes, classes, weight, row numbers or None) of the rows with weight above 0."""
         name = type(self).__name__
-        require_number("alpha", self.alpha, 0, finite=True)
+        self._check_parameters()
         # NaN or infinity in a dense X shows in the sums over its rows, so that no other check is needed
         rows = as_rows(X, name) if is_sparse(X) else as_unchecked_matrix(X, name)
         columns = self._fitted_columns(X, rows)
@@ -232,8 +232,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         with np.errstate(all="ignore"):
             intercept = level - coef @ mean
         if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
-            if not isinstance(X, Csr):
-                require_finite(X, "X", name)
+            self._rows(X, codes, len(classes), weight).require_finite(name)
             raise ValueError("X has values whose squares are beyond float64; values below 1e150 are wanted")
         attributes = {
             "coef_": in_order_for(X, coef),
@@ -244,15 +243,19 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         }
         return attributes, inverse, mean
 
+    def _rows(self, X, codes, n_classes, weight):
+        """The RowSums of the rows X, or X itself if it stands in the place of one."""
+        return RowSums(X, codes, n_classes, weight, self.n_jobs) if isinstance(X, (np.ndarray, Csr)) else X
+
     def _by_products(self, X, codes, n_classes, weight, progress):
         n, d = X.shape
-        shift = np.zeros(d)
-        if self.fit_intercept and not isinstance(X, Csr):
-            shift = np.asarray(X[:: -(-n // _SAMPLE)], np.float64).mean(axis=0)
+        rows, shift = self._rows(X, codes, n_classes, weight), np.zeros(d)
+        if self.fit_intercept and not rows.sparse:
+            shift = rows.sample_mean()
             if not np.isfinite(shift).all():
                 shift = np.zeros(d)
-        sums, gram = products(X, codes, n_classes, weight, shift, self.n_jobs, progress)
-        size = np.bincount(codes, weight, n_classes).astype(float)
+        sums, gram = rows.products(shift, progress)
+        size = rows.sizes()
         level = target_sums(size) / size.sum() if self.fit_intercept else np.zeros(_n_outputs(n_classes))
         with np.errstate(all="ignore"):
             moment = target_sums(sums)
@@ -279,25 +282,23 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
             inner = scale[:, None] * vectors / np.sqrt(values)
             coef[:, used] = moment[:, used] @ inner @ inner.T
         else:
-            root, moment = self._factored(X, used, codes, n_classes, weight, mean, level)
+            root, moment = self._factored(rows, used, n_classes, mean, level)
             coef[:, used], rank, condition, inner = _least_norm(root, moment, scale, n)
         inverse = np.zeros((d, inner.shape[1]))
         inverse[used] = inner
         return coef, rank, condition if rank == d else np.inf, inverse, mean, level
 
-    def _factored(self, X, used, codes, n_classes, weight, mean, level):
+    def _factored(self, rows, used, n_classes, mean, level):
         """(R, Q't) of QR = [the used columns of X, centred; sqrt(alpha) I] for targets t, block by block of rows."""
-        n, d = len(X), len(used)
+        d = len(used)
         n_targets = _n_outputs(n_classes)
         root = np.zeros((d + n_targets, d + n_targets))
         root[:d, :d] = np.sqrt(self.alpha) * np.eye(d)
-        size = max(_BLOCK_NUMBERS // d, 2 * d)
-        for start in range(0, n, size):
-            rows = slice(start, start + size)
-            centred = np.asarray(X[rows], np.float64)[:, used] - mean[used]
-            block = np.column_stack([centred, target_columns(codes[rows], n_classes) - level])
+        for X, codes, weight in rows.blocks(max(_BLOCK_NUMBERS // d, 2 * d)):
+            centred = np.asarray(X, np.float64)[:, used] - mean[used]
+            block = np.column_stack([centred, target_columns(codes, n_classes) - level])
             if weight is not None:
-                block *= np.sqrt(weight[rows])[:, None]
+                block *= np.sqrt(weight)[:, None]
             root = aside(np.linalg.qr, np.concatenate([root, block]), "r")[: len(root)]
         return root[:d, :d], root[:d, d:]
 

@@ -11,7 +11,7 @@ from .._threads import Progress, aside, n_threads
 from .._validation import as_list, require_choice, require_integer, require_number, require_numbers
 from ..metrics.scoring import as_scorers, figure_of
 from ..model_selection.folds import as_folds
-from ..sums.moments import products
+from ..sums.class_sums import class_counts
 from .least_squares import LeastSquaresClassifier, target_columns, target_sums
 from .routed_scores import RoutedScores, routes, with_labels
 from .row_gram import Centred
@@ -19,9 +19,6 @@ from .scores import Coefficients, ScoreClassifier, counted
 
 # An inverse is used if the condition number is at most this: then ten digits of the solution are right.
 _CONDITION = 1e5
-# The number of rows whose mean is subtracted before sums of squares are made.
-_SAMPLE = 256
-
 _SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga")
 
 # The number of entries in a block of rows that are made dense, or rotated, at a time.
@@ -144,22 +141,18 @@ class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
 
     def _solved_fast(self, rows, codes, classes, weight):
         """The attributes of the fit, from an inverse matrix if that is accurate enough."""
-        found = None
-        if self.alpha > 0 and not isinstance(rows, Csr) and rows.shape[0] >= rows.shape[1]:
+        found, sums = None, self._rows(rows, codes, len(classes), weight)
+        if self.alpha > 0 and not sums.sparse and rows.shape[0] >= rows.shape[1]:
             with np.errstate(all="ignore"):
-                found = self._by_inverse(rows, codes, len(classes), weight)
+                found = self._by_inverse(sums)
         if found is None:
             return self._solved(rows, codes, classes, weight, with_inverse=False)[0]
         return {"coef_": found[0], "intercept_": found[1], "classes_": classes}
 
-    def _by_inverse(self, X, codes, n_classes, weight):
+    def _by_inverse(self, rows):
         """(coefficients, intercepts); None if the condition number may exceed _CONDITION or a result is not finite."""
-        n = len(X)
-        share = np.full(n, 1 / n) if weight is None else weight / weight.sum()
-        target = target_columns(codes, n_classes)
-        level = share @ target if self.fit_intercept else np.zeros(target.shape[1])
-        with Progress(n, f"{type(self).__name__}.fit", self.verbose, self.callback) as progress:
-            mean, matrix, moment = _moments(X, codes, n_classes, weight, self.fit_intercept, self.n_jobs, progress)
+        with Progress(len(rows), f"{type(self).__name__}.fit", self.verbose, self.callback) as progress:
+            mean, level, matrix, moment = _moments(rows, self.fit_intercept, progress)
         matrix[np.diag_indices(len(matrix))] += self.alpha
         inverse = _inverse(matrix)
         if inverse is None:
@@ -170,13 +163,16 @@ class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
             return None
         return coef, intercept
 
-    def _checked(self, X, y, sample_weight):
+    def _check_parameters(self):
         require_choice("solver", self.solver, _SOLVERS)
         require_number("tol", self.tol, 0)
         if self.max_iter is not None:
             require_integer("max_iter", self.max_iter, 1)
         if self.positive:
             raise ValueError("positive is True; False is wanted, as coefficients cannot be kept at or above 0")
+        super()._check_parameters()
+
+    def _checked(self, X, y, sample_weight):
         columns, rows, codes, classes, weight, kept = super()._checked(X, y, sample_weight)
         return columns, rows, codes, classes, _weighed(self.class_weight, classes, codes, weight), kept
 
@@ -190,19 +186,20 @@ class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
         return super()._become(**_flat(told), n_iter_=None, solver_=solver)
 
 
-def _moments(X, codes, n_classes, weight, intercept, n_jobs, progress):
-    """(mean row or 0, Gram matrix of the centred rows, sums of target times centred row), for dense rows."""
-    shift = np.zeros(X.shape[1])
+def _moments(rows, intercept, progress):
+    """(mean row, mean target, Gram matrix of the centred rows, sums of target times centred row) of dense RowSums.
+
+    Without an intercept the means are 0.
+    """
+    shift = rows.sample_mean() if intercept else np.zeros(rows.shape[1])
+    sums, gram = rows.products(shift, progress)
+    moment, off, level = target_sums(sums), np.zeros(rows.shape[1]), 0.0
     if intercept:
-        shift = np.asarray(X[:: -(-len(X) // _SAMPLE)], np.float64).mean(axis=0)
-    sums, gram = products(X, codes, n_classes, weight, shift, n_jobs, progress)
-    size = np.bincount(codes, weight, n_classes).astype(float)
-    moment, off = target_sums(sums), np.zeros(X.shape[1])
-    if intercept:
-        off = sums.sum(axis=0) / size.sum()
+        size = rows.sizes()
+        off, level = sums.sum(axis=0) / size.sum(), target_sums(size) / size.sum()
         gram -= size.sum() * np.outer(off, off)
-        moment -= np.outer(target_sums(size) / size.sum(), sums.sum(axis=0))
-    return shift + off, gram, moment
+        moment -= np.outer(level, sums.sum(axis=0))
+    return shift + off, level, gram, moment
 
 
 def _inverse(matrix):
@@ -225,7 +222,7 @@ def _weighed(class_weight, classes, codes, weight):
     """The weights of the rows times the factors of their classes."""
     if class_weight is None:
         return weight
-    factor = class_factors(class_weight, classes, np.bincount(codes, weight, len(classes)))
+    factor = class_factors(class_weight, classes, class_counts(codes, weight, len(classes)))
     return factor[codes] * (1.0 if weight is None else weight)
 
 

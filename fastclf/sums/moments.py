@@ -103,8 +103,19 @@ def products(X, codes, n_classes, weight, shift, n_jobs, progress):
 
     X may be a Csr, which is made dense in ranges of rows. The cost is n d^2 / 2 multiply-adds.
     """
-    n, d = X.shape
-    width = -(-d // kernels.TILE) * kernels.TILE
+    bounds = product_bounds(len(X), n_classes, X.shape[1])
+    return joined_products(product_blocks(X, codes, weight, shift, n_jobs, bounds, progress, n_classes), X.shape[1])
+
+
+def product_bounds(n, n_classes, d):
+    """The bounds of the blocks of `products`."""
+    return even_bounds(n, n_blocks(n // _BLOCK_ROWS, n_classes * d + _padded(d) ** 2))
+
+
+def product_blocks(X, codes, weight, shift, n_jobs, bounds, progress, n_classes):
+    """The sums of each block, in order: [by class, of shape (n_classes, d); upper triangle of products, padded]."""
+    d = X.shape[1]
+    width = _padded(d)
     most = max(1, _RANGE_NUMBERS // d)
     sparse = isinstance(X, Csr)
 
@@ -116,13 +127,24 @@ def products(X, codes, n_classes, weight, shift, n_jobs, progress):
         first, rows = (start, np.asarray(X[start:stop])) if sparse else (0, X)
         weights = None if weight is None else weight[first:]
         kernels.add_products(rows, codes[first:], weights, shift, start - first, stop - first, *sums)
-        advance(progress, stop - start)
+        if progress is not None:
+            advance(progress, stop - start)
 
     def cut(start, stop, size):
         return ranges(start, stop, size, most if sparse else None)
 
-    bounds = even_bounds(n, n_blocks(n // _BLOCK_ROWS, n_classes * d + width * width))
     with np.errstate(all="ignore"):
-        sums, gram = map(added, zip(*over_blocks(bounds, most, begin, add, n_threads(n_jobs), cut)))
+        return over_blocks(bounds, most, begin, add, n_threads(n_jobs), cut)
+
+
+def joined_products(blocks, d):
+    """The sums of `products`, from those of blocks in their order."""
+    with np.errstate(all="ignore"):
+        sums, gram = map(added, zip(*blocks))
     gram = np.triu(gram[:d, :d])
     return sums, gram + np.triu(gram, 1).T
+
+
+def _padded(d):
+    """The number of rows and columns of a matrix of products, which whole tiles cover."""
+    return -(-d // kernels.TILE) * kernels.TILE
