@@ -8,8 +8,10 @@ _MODULES = {
     for module, names in {
         "centroid": "NearestCentroid",
         "lazy": "Lazy",
+        "linear": "LeastSquaresClassifier RidgeClassifier",
         "model_selection": "cross_validate tune",
         "neighbors": "KNeighborsClassifier KNeighborsDensity KNeighborsRegressor NearestNeighbors load",
+        "perceptron": "Perceptron",
         "naive_bayes": "BernoulliNB CategoricalNB ComplementNB GaussianNB MultinomialNB PoissonNB",
     }.items()
     for name in names.split()

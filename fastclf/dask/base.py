@@ -76,6 +76,13 @@ class OnDask:
         parameters = {name: clone(value) for name, value in self.get_params(deep=False).items() if name != "client"}
         return self._plain(**parameters)
 
+    def _started(self):
+        """The plain estimator with the same parameters; with `warm_start` it has the state of the last fit."""
+        model = self._plain_unfitted()
+        if model.warm_start and "_fitted" in vars(self):
+            return self.to_local().set_params(**model.get_params(deep=False))
+        return model
+
     def __sklearn_clone__(self):
         return type(self)(**self._plain_unfitted().get_params(deep=False), client=self.client)
 

@@ -5,9 +5,12 @@ hyperplanes in joint learning. Learners share nothing, so that any number of the
 different threads. A sample is one visit of a row; an epoch has as many samples as there are training rows.
 """
 
+import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,6 +29,8 @@ _FIRST_PRODUCTS = 1 << 20
 _LOGGED_SAMPLES = 1 << 16
 # The number of scores and features in a block of rows whose losses are computed together.
 _JUDGED_NUMBERS = 1 << 20
+# The arrays of a learner with an entry for each of its hyperplanes, in the order of the fields of `Judge`.
+_OF_HYPERPLANES = ("positive", "up", "down")
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,21 @@ class Samples:
         if self.indptr is None:
             return self.data.reshape(-1, self.d)
         return Csr(self.indptr, self.indices, self.data, self.d)
+
+    # A class with these methods may stand in the place of this one, for rows that are not in this process.
+
+    @property
+    def sparse(self):
+        return self.indptr is not None
+
+    def train(self, *arguments):
+        return train(self, *arguments)
+
+    def judged(self, *arguments):
+        return judged(self, *arguments)
+
+    def voters(self, *arguments):
+        return voters(self, *arguments)
 
 
 @dataclass(slots=True)
@@ -192,7 +212,7 @@ def train(samples, members, held_out, plan, learners, threads, progress):
     squares = [np.zeros(1) for _ in groups]
 
     def work(number):
-        yield from _Group(samples, members, held_out, plan, groups[number], squares[number], progress).train()
+        yield from Group(samples, members, held_out, plan, groups[number], squares[number], progress).train()
 
     run(work, range(len(groups)), threads)
     return squares[0][0]
@@ -216,11 +236,11 @@ def count_wrong(samples, judged, plan, learner, w, b, limit=np.inf, by_class=Fal
     return wrong[0], margin[0]
 
 
-class _Group:
+class Group:
     """Learners that process the rows together: an epoch reads the rows once for all of them."""
 
     def __init__(self, samples, members, held_out, plan, learners, square, progress):
-        self.samples = replace(samples)
+        self.samples = copy.copy(samples)
         self.members, self.held_out, self.plan, self.progress = members, held_out, plan, progress
         self.n = len(samples.codes) if members is None else len(members)
         self.rng = np.random.default_rng(plan.seed)
@@ -328,23 +348,11 @@ class _Group:
     def _make_epoch(self, n_iter):
         """A generator: run one epoch; returns whether the callback has ended the training."""
         plan, epoch, hyperplanes, samples = self.plan, self.epoch, self.hyperplanes, self.samples
-        samples.order = self._order()
         epoch.loss[:], epoch.margin[:], epoch.mistakes[:] = 0, np.inf, 0
         if plan.order == "batch":
             epoch.to_w, epoch.to_b = np.zeros_like(hyperplanes.w), np.zeros_like(hyperplanes.b)
-        voted, stopped = plan.average == "voted", False
-        first, most = samples.first_range(len(hyperplanes.w)), _LOGGED_SAMPLES if voted else None
         with np.errstate(over="ignore", invalid="ignore"):
-            for start, stop in ranges(0, self.n, first, most):
-                if voted:
-                    epoch.begin_log(stop - start)
-                yield from self._learn(start, stop)
-                if voted:
-                    self.learners[0].log.append(epoch.logged())
-                if self.progress.advance((stop - start) * len(self.learners), sum(epoch.mistakes.tolist())):
-                    stopped = True
-                    break
-                yield
+            stopped = yield from self._visit()
             if plan.order == "batch" and not stopped:
                 hyperplanes.w += epoch.to_w
                 hyperplanes.b += epoch.to_b
@@ -360,6 +368,22 @@ class _Group:
                     f"The weights overflowed in epoch {n_iter}; X of a smaller scale, or a smaller eta0, is wanted"
                 )
         return stopped
+
+    def _visit(self):
+        """A generator: learn all samples of an epoch; returns whether the callback has ended the training."""
+        epoch, samples, voted = self.epoch, self.samples, self.plan.average == "voted"
+        samples.order = self._order()
+        first, most = samples.first_range(len(self.hyperplanes.w)), _LOGGED_SAMPLES if voted else None
+        for start, stop in ranges(0, self.n, first, most):
+            if voted:
+                epoch.begin_log(stop - start)
+            yield from self._learn(start, stop)
+            if voted:
+                self.learners[0].log.append(epoch.logged())
+            if self.progress.advance((stop - start) * len(self.learners), sum(epoch.mistakes.tolist())):
+                return True
+            yield
+        return False
 
     def _learn(self, start, stop):
         """A generator: learn samples start to stop.
@@ -473,31 +497,58 @@ def judged(samples, members, plan, learners, kept):
 
     kept: the weights (w, b) of each learner.
     """
-    w, b = (np.concatenate(parts) for parts in zip(*kept))
+    judge = Judge(plan.joint, *judge_arrays(learners, kept))
     X, n = samples.matrix(), len(samples.codes) if members is None else len(members)
-    least, total, weight = np.full(len(learners), np.inf), np.zeros(len(learners)), np.zeros(len(learners))
-    up, down = (np.concatenate([getattr(learner, name) for learner in learners]) for name in ("up", "down"))
-    positive = np.concatenate([learner.positive for learner in learners])
-    # the bounds are fixed, so the sums always have the same bits
-    size = max(256, _JUDGED_NUMBERS // (len(b) + samples.d))
-    with np.errstate(over="ignore", invalid="ignore"):
-        for start in range(0, n, size):
-            rows = slice(start, min(start + size, n)) if members is None else members[start : start + size]
-            code, f = samples.codes[rows], linear_scores(X[rows], w, b)
-            if plan.joint:
-                place = np.arange(len(f)), code
+    found = []
+    for start, stop in pairwise(judge.bounds(n)):
+        rows = slice(start, stop) if members is None else members[start:stop]
+        found.append(judge.sums(X[rows], samples.codes[rows], None if samples.cost is None else samples.cost[rows]))
+    return judge.joined(found)
+
+
+def judge_arrays(learners, kept):
+    """The arrays of a `Judge` for the weights `kept` of learners."""
+    w, b = (np.concatenate(parts) for parts in zip(*kept))
+    return w, b, *(np.concatenate([getattr(learner, name) for learner in learners]) for name in _OF_HYPERPLANES)
+
+
+class Judge(NamedTuple):
+    """Hyperplanes whose least y f and losses are found block by block of rows; see `judged`."""
+
+    joint: bool
+    w: np.ndarray
+    b: np.ndarray
+    positive: np.ndarray
+    up: np.ndarray
+    down: np.ndarray
+
+    def bounds(self, n):
+        """The bounds of the blocks of n rows. They are fixed, so that the sums always have the same bits."""
+        return [*range(0, n, max(256, _JUDGED_NUMBERS // sum(self.w.shape))), n]
+
+    def sums(self, X, codes, cost):
+        """(the least y f, the sum of losses, the sum of their weights) of a block of rows, for each learner."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            f = linear_scores(X, self.w, self.b)
+            if self.joint:
+                place = np.arange(len(f)), codes
                 own = f[place]
                 f[place] = -np.inf
-                margins, factor = (own - f.max(axis=1))[:, None], up[code][:, None]
+                margins, factor = (own - f.max(axis=1))[:, None], self.up[codes][:, None]
             else:
-                right = code[:, None] == positive
-                margins, factor = np.where(right, f, -f), np.where(right, up, down)
-            if samples.cost is not None:
-                factor = factor * samples.cost[rows][:, None]
-            least = np.minimum(least, margins.min(axis=0))
-            total += (factor * np.maximum(-margins, 0)).sum(axis=0)
-            weight += factor.sum(axis=0)
-    return least, total / weight
+                right = codes[:, None] == self.positive
+                margins, factor = np.where(right, f, -f), np.where(right, self.up, self.down)
+            if cost is not None:
+                factor = factor * cost[:, None]
+            return margins.min(axis=0), (factor * np.maximum(-margins, 0)).sum(axis=0), factor.sum(axis=0)
+
+    def joined(self, found):
+        """(the least y f, the mean loss) over all blocks."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            least, total, weight = np.full(len(found[0][0]), np.inf), 0.0, 0.0
+            for margins, losses, factors in found:
+                least, total, weight = np.minimum(least, margins), total + losses, weight + factors
+        return least, total / weight
 
 
 def voters(samples, plan, learners, before):

@@ -25,11 +25,8 @@ from .epochs import (
     as_samples,
     between_centroids,
     hold_out,
-    judged,
     make_learners,
     share_out,
-    train,
-    voters,
     weights_kept,
 )
 from .scores import SparsifiableClassifier, as_dense, by_column, chosen, linear_scores, n_planes
@@ -240,9 +237,18 @@ class Perceptron(SparsifiableClassifier):
         -------
         self
         """
-        plan, threads = self._plan(), n_threads(self.n_jobs)
+        plan = self._plan()
         samples, labels, columns = self._samples(X, y, sample_weight)
-        classes, members = labels.classes, labels.rows
+        sizes = np.bincount(labels.codes)
+        return self._fit_to(samples, labels.rows, plan, (labels.classes, sizes), columns, (coef_init, intercept_init))
+
+    def _fit_to(self, samples, members, plan, classes_and_sizes, columns, first_weights):
+        """Learn from the rows `members` of checked samples.
+
+        classes_and_sizes: the classes and their numbers of rows; first_weights: `coef_init` and `intercept_init`.
+        """
+        (classes, sizes), (coef_init, intercept_init) = classes_and_sizes, first_weights
+        threads = n_threads(self.n_jobs)
         plan = replace(plan, joint=plan.joint and len(classes) > 2)
         held_out = None
         if self.early_stopping:
@@ -253,7 +259,7 @@ class Perceptron(SparsifiableClassifier):
         if intercept_init is None and warm:
             intercept_init = self.intercept_
         w, b = self._first_weights(samples, plan, classes, coef_init, intercept_init)
-        weights = class_factors(self.class_weight, classes, np.bincount(labels.codes))
+        weights = class_factors(self.class_weight, classes, sizes)
         learners = make_learners(plan, w, b, weights)
         proves = not (
             w.any() or b.any() or plan.penalty or plan.order == "batch" or samples.cost is not None or self.class_weight
@@ -309,7 +315,7 @@ class Perceptron(SparsifiableClassifier):
         """
         n = len(samples.codes) if members is None else len(members)
         with Progress(plan.max_iter * n * len(learners), "perceptron", self.verbose, self.callback) as progress:
-            square = train(samples, members, held_out, plan, learners, threads, progress)
+            square = samples.train(members, held_out, plan, learners, threads, progress)
         kept = [weights_kept(learner, plan) for learner in learners]
         losses = _judge(samples, members, plan, learners, kept)
         coef, intercept = (np.concatenate(parts) for parts in zip(*kept))
@@ -329,7 +335,7 @@ class Perceptron(SparsifiableClassifier):
         apart = [learner for learner in learners if not learner.margin > 0]
         told = max(apart or learners, key=lambda learner: learner.n_iter)
         attributes = {
-            "coef_": coef if samples.indptr is None or len(coef) == 1 else by_column(coef),
+            "coef_": by_column(coef) if samples.sparse and len(coef) > 1 else coef,
             "intercept_": intercept,
             "n_iter_": last.n_iter,
             "t_": (1 if before is None else before["t_"]) + last.n_iter * len(samples.codes),
@@ -348,7 +354,7 @@ class Perceptron(SparsifiableClassifier):
             for name, part in parts.items():
                 attributes[name] = np.concatenate([getattr(learner, part) for learner in learners])
         if plan.average == "voted":
-            attributes |= voters(samples, plan, learners, before if before and "votes_" in before else None)
+            attributes |= samples.voters(plan, learners, before if before and "votes_" in before else None)
         asked = told.n_iter == plan.max_iter > 1 and (self.tol is not None or plan.until_clean)
         # whether the fit aims at a hyperplane that separates the rows
         separates = plan.average == "none" and plan.penalty is None
@@ -470,7 +476,7 @@ def _judge(samples, members, plan, learners, kept):
     unknown = [i for i, learner in enumerate(learners) if changed or not learner.clean]
     if unknown:
         part = [learners[i] for i in unknown], [kept[i] for i in unknown]
-        margins, losses[unknown] = judged(samples, members, plan, *part)
+        margins, losses[unknown] = samples.judged(members, plan, *part)
         for i, margin in zip(unknown, margins):
             learners[i].margin = margin
     return None if plan.one_epoch else losses
