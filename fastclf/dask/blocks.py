@@ -155,6 +155,25 @@ def block_sums(pieces, reader, classes, job, job_arguments):
     return found
 
 
+def placed(places, X, columns, owner):
+    """(for each partition references to its part of X and of each column, the place of its part of X).
+
+    columns: {name: a collection with an entry for each row of X, or None}
+    """
+    rows = places.put(parts_of(X))
+    where = places.places(rows)
+    found, wanted = [], None
+    for name, column in columns.items():
+        if column is None:
+            found.append([None] * len(rows))
+            continue
+        refs = places.put(parts_of(beside(column, X, name, owner)))
+        if wanted is None and not _cut_alike(column, X):
+            wanted = count(places, rows)
+        found.append(refs if wanted is None else aligned(places, refs, wanted, name))
+    return [list(each) for each in zip(rows, *found)], where
+
+
 class Shards:
     """The rows of a fit as partitions on places.
 
@@ -172,18 +191,7 @@ class Shards:
             raise ValueError(f"{owner} requires y to be passed, but the target y is None")
         self.places, self.reader, self.columns = places, reader, columns_of(X)
         self.weighted = sample_weight is not None
-        rows = places.put(parts_of(X))
-        where = places.places(rows)
-        columns, wanted = [], None
-        for column, name in ((y, "y"), (sample_weight, "sample_weight")):
-            if column is None:
-                columns.append([None] * len(rows))
-                continue
-            refs = places.put(parts_of(beside(column, X, name, owner)))
-            if wanted is None and not _cut_alike(column, X):
-                wanted = count(places, rows)
-            columns.append(refs if wanted is None else aligned(places, refs, wanted, name))
-        arrays = [list(each) for each in zip(rows, *columns)]
+        arrays, where = placed(places, X, {"y": y, "sample_weight": sample_weight}, owner)
         self.partitions, labels = self._described(arrays, where)
         self.n = sum(partition.n for partition in self.partitions)
         labels, counts = zip(*labels) if labels else ((), ())

@@ -117,35 +117,48 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
     def _fit_tree(self, X, y, sample_weight=None, orders=None):
         """Fit the tree; orders: X's sorted columns, an `Orders` that is used if X has numbers only, or None."""
         name = type(self).__name__
-        criterion = require_choice("criterion", self.criterion, [*LABEL_CRITERIA, "log_loss"])
-        require_choice("ccp_risk", self.ccp_risk, ["impurity", "error"])
-        by_deviance = require_choice("cv_loss", self.cv_loss, ["error", "deviance"]) == "deviance"
+        self._require_choices()
         matrix, categories = self._features(X)
         y = as_targets(y, len(matrix), name, labels=True, warns=False)
         weight = as_sample_weight(sample_weight, len(matrix))
         found = [encode_labels(column) for column in np.atleast_2d(y.T)]
         labels, codes = [classes for classes, _ in found], [column for _, column in found]
+        data = training(matrix, *self._target(labels, codes, weight, y.ndim), categories)
+        rule, fitted = self._rule(labels, data.target, y.ndim)
+        if categories is not None:
+            fitted["categories_"] = categories
+        grown = self._grow(data, rule, orders)
+        return self._become(**grown, **fitted, **self._fitted_columns(X, matrix))
+
+    def _require_choices(self):
+        """Refuse unknown names of criteria, risks and losses."""
+        require_choice("criterion", self.criterion, [*LABEL_CRITERIA, "log_loss"])
+        require_choice("ccp_risk", self.ccp_risk, ["impurity", "error"])
+        require_choice("cv_loss", self.cv_loss, ["error", "deviance"])
+
+    def _target(self, labels, codes, weight, ndim):
+        """(`Target`, weights by row and class or None) of lists of labels and of codes, one for each output.
+
+        ndim: the number of dimensions of y.
+        """
         weight = class_weighted(self.class_weight, labels, codes, weight)
         first = np.cumsum([0, *map(len, labels)]).astype(np.int32)
-        if y.ndim == 1:
-            target = Target(codes[0].astype(np.int32), None, first)
-        else:
-            target = Target(None, (np.column_stack(codes) + first[:-1]).astype(np.float64), first)
+        if ndim == 1:
+            return Target(codes[0].astype(np.int32), None, first), weight
+        return Target(None, (np.column_stack(codes) + first[:-1]).astype(np.float64), first), weight
+
+    def _rule(self, labels, target, ndim):
+        """(the `_LabelRule`, the fitted attributes about labels) for a target with these labels of each output."""
         fitted = {
-            "classes_": labels if y.ndim == 2 else labels[0],
-            "n_classes_": [len(classes) for classes in labels] if y.ndim == 2 else len(labels[0]),
+            "classes_": labels if ndim == 2 else labels[0],
+            "n_classes_": [len(classes) for classes in labels] if ndim == 2 else len(labels[0]),
             "n_outputs_": len(labels),
         }
         cost = as_cost_matrix(self.cost_matrix, len(labels[0]), len(labels))
         if cost is not None:
             fitted["cost_matrix_"] = cost
-        if categories is not None:
-            fitted["categories_"] = categories
-        data = training(matrix, target, weight, categories)
-        criterion = criterion.replace("log_loss", "entropy")
-        rule = _LabelRule(criterion, _Decision(first, cost), self.ccp_risk, by_deviance, data.target)
-        grown = self._grow(data, rule, orders)
-        return self._become(**grown, **fitted, **self._fitted_columns(X, matrix))
+        criterion, by_deviance = self.criterion.replace("log_loss", "entropy"), self.cv_loss == "deviance"
+        return _LabelRule(criterion, _Decision(target.first_value, cost), self.ccp_risk, by_deviance, target), fitted
 
     @property
     def _decision(self):

@@ -15,7 +15,7 @@ CRITERIA = ("gini", "entropy", "misclassification", "squared_error", "absolute_e
 # The numbers of the columns of the arrays nodes, numbers and stack of a `Part`, the same as in `_grow.pyx`.
 FEATURE, SIZE, BELOW, ABOVE, MISSING = range(5)
 WEIGHT, IMPURITY, VALUES = range(3)
-_START, _STOP, _DEPTH, _LIST, _LEAF, _PATH, _CONSTANT = range(7)
+PLACES = _START, _STOP, _DEPTH, _LIST, _LEAF, _PATH, _CONSTANT = range(7)
 
 # The largest number of nodes in an array; a part, which is a subtree, with more nodes has more arrays.
 _BLOCK = 1 << 12
@@ -49,6 +49,23 @@ class Limits(NamedTuple):
     # (n_features,), int8: 1: predictions must not fall with the feature; -1: not rise; 0: free
     monotonic: np.ndarray | None
     drawn: bool = False  # whether a node tries a single random threshold of each feature
+
+
+def fixed_log_table(n, most):
+    """i log2 i for i = 0..most, as multiples of a power of two that depends on n, the number of rows of the tree.
+
+    The multiples are whole numbers below 2^52, so that sums of them are exact.
+    """
+    i = np.arange(1, most + 1, dtype=np.float64)
+    table = np.concatenate([[0.0], i * np.log2(i)])
+    largest = n * np.log2(np.float64(n))
+    return np.rint(np.ldexp(table, 52 - max(1, int(np.ceil(np.log2(largest + 2))))))
+
+
+def log_table(limits, data, n, most):
+    """The `fixed_log_table` if the criterion is entropy without weights; otherwise None."""
+    by_table = CRITERIA[limits.criterion] == "entropy" and data.weight is None
+    return fixed_log_table(n, most) if by_table else None
 
 
 class Scratch:
@@ -150,7 +167,7 @@ class Part:
         return Grown([*self.blocks, last], self.subsets[: self.n_words].copy())
 
 
-class _TreePart(Part):
+class TreePart(Part):
     """A part for `_grow.pyx`, with at most n rows.
 
     Attributes
@@ -197,7 +214,8 @@ class _Grower:
     __slots__ = ("cells_a_row", "cost", "draws", "growth", "progress", "threads")
 
     def __init__(self, lists, data, limits, total_weight, threads, progress):
-        self.growth = _grow.Growth(lists, data, limits, total_weight)
+        n = lists.items.shape[1]
+        self.growth = _grow.Growth(lists, data, limits, total_weight, log_table(limits, data, n, n))
         self.cost = _COST.get(CRITERIA[limits.criterion], 1)
         self.cells_a_row, self.draws = lists.cells_a_row * self.cost, limits.max_features < lists.n_features
         self.threads, self.progress = threads, progress
@@ -205,7 +223,7 @@ class _Grower:
     def grow(self):
         """(the `Grown` of the nodes above all parts, a list with the `Grown` of each part)."""
         growth, pending = self.growth, []
-        top = _TreePart(growth, growth.n_rows)
+        top = TreePart(growth, growth.n_rows)
         _grow.open_root(growth, top)
         many = _MANY_CELLS if self.threads > 1 and not self.draws else _MANY_CELLS_ALONE
         if growth.n_rows * self.cells_a_row < many:
@@ -228,7 +246,7 @@ class _Grower:
 
         def work(number):
             node, numbers = pending[number]
-            part = _TreePart(growth, node[_STOP] - node[_START])
+            part = TreePart(growth, node[_STOP] - node[_START])
             part.stack[0], part.waiting[0], part.n_waiting = node, numbers, 1
             yield from self._grow_part(part)
             grown[number] = part.finished()
@@ -280,10 +298,10 @@ class _Grower:
 def grown_tree(lists, data, limits, total_weight, threads, progress):
     """The `Grown` of the tree on sorted lists, which are overwritten; RuntimeError if the callback stops growth."""
     top, parts = _Grower(lists, data, limits, total_weight, threads, progress).grow()
-    return _joined(top, parts, data.n_codes) if parts else top
+    return joined(top, parts, data.n_codes) if parts else top
 
 
-def _joined(top, parts, n_codes):
+def joined(top, parts, n_codes):
     """The whole tree as a `Grown`: the nodes of each part replace the node that marks the place of the part."""
     blocks, subsets, n_words = [], [top.subsets], len(top.subsets)
     for nodes, numbers in top.blocks:

@@ -53,7 +53,7 @@ def fill_nodes(made, grown, data):
         start = block.stop
         made["impurity"][block], made["weighted_n_node_samples"][block] = numbers[:, IMPURITY], numbers[:, WEIGHT]
         subset = by_subset(nodes, data.n_codes)
-        made["steps"].view(np.float64)[block, 0] = _thresholds(data.X, data.rows, nodes, subset)
+        made["steps"].view(np.float64)[block, 0] = _thresholds(data, nodes, subset)
         feature[block] = np.maximum(nodes[:, FEATURE], 0) | _SUBSET * subset
         size[block], missing[block], leaf[block] = nodes[:, SIZE], nodes[:, MISSING], nodes[:, FEATURE] < 0
         yield block, nodes, numbers
@@ -67,14 +67,13 @@ def fill_nodes(made, grown, data):
         feature[inner] |= _MISSING_LEFT * left
 
 
-def _thresholds(X, rows, nodes, subset):
+def _thresholds(data, nodes, subset):
     """The thresholds of nodes: the middle of the values on both sides, or the left value if that rounds to the right.
 
     Infinity if only missing values go right; NaN in leaves; for a split by categories the subset's index in `subsets`.
     """
     inner = np.flatnonzero((nodes[:, FEATURE] >= 0) & ~subset)
-    sides = (nodes[inner, side] if rows is None else rows[nodes[inner, side]] for side in (BELOW, ABOVE))
-    below, above = (X[side, nodes[inner, FEATURE]].astype(np.float64) + 0.0 for side in sides)
+    below, above = (data.values_at(nodes[inner, side], nodes[inner, FEATURE]) + 0.0 for side in (BELOW, ABOVE))
     middle = below / 2 + above / 2
     threshold = np.full(len(nodes), np.nan)
     threshold[inner] = np.where((middle >= below) & (middle < above), middle, below)

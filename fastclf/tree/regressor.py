@@ -88,12 +88,25 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
     def _fit_tree(self, X, y, sample_weight=None, orders=None):
         """Fit the tree; orders: X's sorted columns, an `Orders` that is used if X has numbers only, or None."""
         name = type(self).__name__
-        criterion = require_choice("criterion", self.criterion, ["squared_error", "absolute_error", "poisson"])
+        self._require_choices()
         matrix, categories = self._features(X)
         y = as_numbers(as_targets(y, len(matrix), name, labels=False)).reshape(len(matrix), -1)
         weight = as_sample_weight(sample_weight, len(matrix))
-        n_outputs = y.shape[1]
-        counted = y if weight is None else y[weight > 0]
+        target, centre, scale = self._target(y, weight)
+        data = training(matrix, target, weight, categories)
+        rule = NumberRule(self.criterion, y if data.rows is None else y[data.rows], centre, scale)
+        grown = self._grow(data, rule, orders)
+        if categories is not None:
+            grown["categories_"] = categories
+        return self._become(**grown, n_outputs_=y.shape[1], **self._fitted_columns(X, matrix))
+
+    def _require_choices(self):
+        """Refuse unknown names of criteria."""
+        require_choice("criterion", self.criterion, ["squared_error", "absolute_error", "poisson"])
+
+    def _target(self, y, weight):
+        """(`Target`, centre, scale) of numbers (n, n_outputs), where y = centre + scale y' and the target is y'."""
+        criterion, counted = self.criterion, y if weight is None else y[weight > 0]
         if criterion == "poisson" and (y < 0).any():
             raise ValueError("Some value(s) of y are negative which is not allowed for Poisson regression.")
         if criterion == "poisson" and not counted.any(axis=0).all():
@@ -101,12 +114,7 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
         _, centre, scale = scaled(counted, centred=criterion == "squared_error")
         with np.errstate(over="ignore"):  # the targets of rows of weight 0, which are not used, may overflow
             unit = (y - centre) / scale
-        data = training(matrix, Target(None, unit, np.arange(n_outputs + 1, dtype=np.int32)), weight, categories)
-        rule = _NumberRule(criterion, y if data.rows is None else y[data.rows], centre, scale)
-        grown = self._grow(data, rule, orders)
-        if categories is not None:
-            grown["categories_"] = categories
-        return self._become(**grown, n_outputs_=n_outputs, **self._fitted_columns(X, matrix))
+        return Target(None, unit, np.arange(y.shape[1] + 1, dtype=np.int32)), centre, scale
 
     def _compute_partial_dependence_recursion(self, grid, target_features):
         mean = np.zeros(len(grid))
@@ -131,7 +139,7 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
         return values[:, 0] if self.n_outputs_ == 1 else values
 
 
-class _NumberRule(Rule):
+class NumberRule(Rule):
     """The `Rule` of a tree for numbers y = centre + scale y', which is grown on y'."""
 
     __slots__ = ("centre", "criterion", "impurity_unit", "scale", "y")

@@ -58,13 +58,17 @@ class Training(NamedTuple):
             return float(len(self) if rows is None else len(rows))
         return float((self.weight if rows is None else self.weight[rows]).sum())
 
+    def values_at(self, rows, features):
+        """The value of each listed row in the feature listed with it, as float64."""
+        return self.X[rows if self.rows is None else self.rows[rows], features].astype(np.float64)
+
 
 class Sorted:
     """The sorted columns of the data as lists of items, which `_presort.pyx` describes.
 
-    With `leave_out`, the list of a feature may leave out the rows of a common value. If any list does, there is an
-    additional list with all rows. Memory: 8 bytes per cell; during construction another 40 per row and thread, or 264
-    from 128 features on.
+    With `leave_out`, the list of a feature may leave out the rows of a common value. If any list does, or with
+    `with_rows`, there is an additional list with all rows. Memory: 8 bytes per cell; during construction
+    another 40 per row and thread, or 264 from 128 features on.
 
     Attributes
     ----------
@@ -83,14 +87,14 @@ class Sorted:
 
     __slots__ = ("cells_a_row", "common", "items", "lacking", "n_features", "rank_shift", "row_bits")
 
-    def __init__(self, data, threads, leave_out=False):
+    def __init__(self, data, threads, leave_out=False, with_rows=False):
         n, d = len(data), data.X.shape[1]
         if n >= 1 << 31:
             raise ValueError(f"X has {n} rows; trees take at most 2147483647 (fit a sample of the rows)")
         self.n_features = d
         self.row_bits = max(1, (n - 1).bit_length())
         self.rank_shift = _rank_shift(n, self.row_bits, data.target)
-        self.items = np.empty((d + leave_out, n), np.uint64)
+        self.items = np.empty((d + (leave_out or with_rows), n), np.uint64)
         self.common = np.empty((2, d), np.int32) if leave_out else None
         # the number of columns read at a time: a larger number is faster, but needs more memory
         width = (32 if d < 128 else 256) // data.X.itemsize
@@ -109,9 +113,12 @@ class Sorted:
         if np.any(short):
             lengths = self.items[:d, -1][short] & np.uint64((1 << self.row_bits) - 1)
             self.cells_a_row -= (n - lengths.astype(np.float64)).sum() / n
+        else:
+            self.common = None
+        if with_rows or self.common is not None:
             _presort.list_rows(data.target.codes, self.row_bits, self.items[d])
         else:
-            self.common, self.items = None, self.items[:d]
+            self.items = self.items[:d]
         self._find_lacking()
 
     def _find_lacking(self):

@@ -17,7 +17,7 @@ import numpy as np
 
 from tree._node_summary cimport describe
 from tree._growth cimport (
-    ABSOLUTE_ERROR, ENTROPY, SQUARED_ERROR, group_t, growth_t, is_constant, is_short, length_of, list_of, mixed,
+    ABSOLUTE_ERROR, SQUARED_ERROR, group_t, growth_t, is_constant, is_short, length_of, list_of, mixed,
     node_t, rank_of, row_of, scratch_t, set_bits,
 )
 from tree._partition cimport halves_t, mark_sides, partition
@@ -71,6 +71,8 @@ cdef class Growth:
     limits : Limits
     total_weight : float
         The weight of all rows of the tree.
+    table : ndarray of shape (at least n + 1,), float64, or None
+        i log2 i in fixed point, for entropy without weights.
 
     Attributes
     ----------
@@ -88,7 +90,7 @@ cdef class Growth:
     cdef readonly Py_ssize_t n_rows, n_features, n_values, n_numbers, most_codes, most_words
     cdef readonly bint needs_losses
 
-    def __init__(self, lists, data, limits, double total_weight):
+    def __init__(self, lists, data, limits, double total_weight, const double[::1] table):
         cdef growth_t* g = &self.c
         cdef uint64_t[:, ::1] items = lists.items
         cdef const int32_t[:, ::1] common = lists.common
@@ -113,7 +115,8 @@ cdef class Growth:
         g.total_weight = total_weight
         if limits.drawn:
             read_values(g, data)
-        table = set_limits(g, limits)
+        set_limits(g, limits)
+        g.table = NULL if table is None else &table[0]
         self.kept = lists.items, lists.common, side, data, limits, table
         lists.items = None
         self.n_rows, self.n_features, self.n_values = g.n, g.n_features, g.n_values
@@ -136,26 +139,14 @@ cdef void read_values(growth_t* g, data):
     g.x_rows = NULL if rows is None else &rows[0]
 
 
-cdef object fixed_log_table(Py_ssize_t n):
-    """i log2 i for i = 0..n as multiples of a power of two: whole numbers below 2^52, so that sums are exact."""
-    i = np.arange(1, n + 1, dtype=np.float64)
-    table = np.concatenate([[0.0], i * np.log2(i)])
-    return np.rint(np.ldexp(table, 52 - max(1, int(np.ceil(np.log2(table[n] + 2))))))
-
-
-cdef object set_limits(growth_t* g, limits):
-    """Set the criterion and the limits of a growth, whose target is set; returns the array behind `g.table`."""
+cdef void set_limits(growth_t* g, limits):
+    """Set the criterion and the limits of a growth."""
     cdef const int8_t[::1] monotonic = limits.monotonic
-    cdef const double[::1] table = None
     g.criterion = limits.criterion
-    if g.criterion == ENTROPY and g.weight == NULL:
-        table = fixed_log_table(g.n)
-        g.table = &table[0]
     g.monotonic = NULL if monotonic is None else &monotonic[0]
     g.max_depth, g.min_split, g.min_leaf = limits.max_depth, limits.min_split, limits.min_leaf
     g.min_leaf_weight, g.min_decrease = limits.min_leaf_weight, limits.min_decrease
     g.max_features, g.seed = limits.max_features, limits.seed
-    return table
 
 
 cdef void fill_scratch(scratch_t* s, scratch):

@@ -64,6 +64,11 @@ def cut(array, sizes, columns=None):
 
 def same_bits(one, other, where=""):
     """Require equal types, shapes and bits of two values, in all nested parts."""
+    if isinstance(one, dict):
+        assert one.keys() == other.keys(), where
+        for name, value in one.items():
+            same_bits(value, other[name], f"{where}[{name!r}]")
+        return
     if isinstance(one, (list, tuple)):
         assert len(one) == len(other), where
         for i, (a, b) in enumerate(zip(one, other)):
