@@ -13,6 +13,7 @@ _MODULES = {
         "neighbors": "KNeighborsClassifier KNeighborsDensity KNeighborsRegressor NearestNeighbors load",
         "perceptron": "Perceptron",
         "naive_bayes": "BernoulliNB CategoricalNB ComplementNB GaussianNB MultinomialNB PoissonNB",
+        "svm": "LinearSVC SVC",
         "tree": "DecisionTreeClassifier DecisionTreeRegressor",
     }.items()
     for name in names.split()

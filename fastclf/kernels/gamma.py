@@ -1,5 +1,7 @@
 """The parameter gamma of kernel functions as a number."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from .._csr import Csr
@@ -19,9 +21,7 @@ def gamma_of(gamma, X, weight=None):
         return 1.0 / X.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):
         variance = _variance(X) if weight is None else _weighted_variance(X, weight)
-    if not np.isfinite(variance):
-        raise ValueError("X has numbers so large that their variance overflows; smaller numbers are wanted")
-    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+    return gamma_by(variance, X.shape[1])
 
 
 def _blocks(n, row_size):
@@ -40,19 +40,50 @@ def _variance(X):
 
 
 def _weighted_variance(X, weight):
-    total = float(weight.sum()) * X.shape[1]
-    if isinstance(X, Csr):
-        values, heavy = X.data[: X.size], weight[X.row_numbers()]
-        absent = max(0.0, total - float(heavy.sum()))
-    else:
-        values, heavy, absent = X, weight, 0.0
-    blocks = _blocks(len(values), values[:1].size)
-    mean = squares = 0.0
-    for block in blocks:
-        mean += float(heavy[block] @ _row_sums(values[block])) / total
-    for block in blocks:
-        squares += float(heavy[block] @ _row_sums(np.square(values[block] - np.float64(mean)))) / total
-    return squares + absent / total * mean * mean
+    total, bounds = float(weight.sum()) * X.shape[1], sum_bounds(len(X), X.size)
+    blocks = [(X[start:stop], weight[start:stop]) for start, stop in pairwise(bounds)]
+    mean, present = mean_of((weighted_sums(*block) for block in blocks), total)
+    squares, _ = mean_of((weighted_sums(*block, mean) for block in blocks), total)
+    return variance_of(mean, squares, total, present)
+
+
+def sum_bounds(n, size):
+    """The bounds of the blocks of n rows with `size` numbers in all whose sums are added for the weighted variance."""
+    step = max(1, _BLOCK_NUMBERS * n // max(1, size))
+    return [*range(0, n, step), n]
+
+
+def weighted_sums(rows, weight, mean=None):
+    """(the weighted sum of the numbers in a block of rows, the weight of the numbers that are stored: inf if dense).
+
+    With a mean it is the sum of the squared distances to it.
+    """
+    sparse = isinstance(rows, Csr)
+    values, heavy = (rows.data[: rows.size], weight[rows.row_numbers()]) if sparse else (rows, weight)
+    if mean is not None:
+        values = np.square(values - np.float64(mean))
+    return float(heavy @ _row_sums(values)), float(heavy.sum()) if sparse else np.inf
+
+
+def mean_of(sums, total):
+    """(the sum of the sums, divided by the total weight; the weight of all stored numbers) from `weighted_sums`."""
+    mean = present = 0.0
+    for one, stored in sums:
+        mean += one / total
+        present += stored
+    return mean, present
+
+
+def variance_of(mean, squares, total, present):
+    """The variance, from the mean square of the distances of stored numbers; all others are 0."""
+    return squares + max(0.0, total - present) / total * mean * mean
+
+
+def gamma_by(variance, n_features):
+    """gamma='scale'."""
+    if not np.isfinite(variance):
+        raise ValueError("X has numbers so large that their variance overflows; smaller numbers are wanted")
+    return 1.0 / (n_features * variance) if variance > 0 else 1.0
 
 
 def _row_sums(values):

@@ -13,6 +13,8 @@ PAD = _simd.load("svm._smo").PAD
 class Gram:
     """Kernel values between the rows of X, computed in `dtype` by compiled code."""
 
+    row_numbers = None  # the numbers by which users know the rows of X; None: they know them as 0, 1, ...
+
     def __init__(self, kernel, X, dtype, free_dtype=False):
         self.kernel, self.X, self.dtype = kernel, X, np.dtype(dtype)
         self.free_dtype = free_dtype  # whether float32 may be replaced by float64, or the reverse
@@ -54,7 +56,7 @@ class Gram:
 class GivenKernel:
     """Kernel values between n rows, in float64 or float32, from a function values(rows, columns)."""
 
-    free_dtype, wide = False, 1
+    free_dtype, wide, row_numbers = False, 1, None
 
     def __init__(self, values, n, dtype):
         self.values, self.n, self.dtype = values, n, np.dtype(dtype)

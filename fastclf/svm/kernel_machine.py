@@ -160,22 +160,35 @@ class KernelMachine(Classifier):
         """(the `Problem`, a dict of the attributes that come from labels and kernel)."""
         n = X.shape[0]
         labels = self._labels(y, sample_weight, n)
+        codes, bounds, class_weight = self._coded(labels, n)
+        gamma = 1.0
+        if self._uses_gamma():
+            gamma = gamma_of(self.gamma, X, np.ones(n) if labels.weight is None else labels.weight)
+        gamma = self._rounded_gamma(gamma)
+        gram = self._gram(X, gamma)
+        attributes = {"classes_": labels.classes, "class_weight_": class_weight, "_gamma_": gamma}
+        return self._problem_type(gram, codes, [bounds], len(labels.classes)), attributes
+
+    def _coded(self, labels, n):
+        """(codes of all rows, -1 for those that are left out; their bounds; the weight of each class) of `Labels`."""
         class_weight = class_factors(self.class_weight, labels.classes, np.bincount(labels.codes))
         codes = labels.spread(n, np.intp, missing=-1)
         bounds = self._bounds(np.where(codes < 0, 0, class_weight[codes]), labels.weight)
         codes[bounds == 0] = -1
         if (np.bincount(codes[codes >= 0], minlength=len(labels.classes)) == 0).any():
             raise ValueError(f"class_weight is {self.class_weight}; a weight above 0 for each class is wanted")
-        gamma = 1.0  # an arbitrary value, for kernels without gamma
-        if self.gamma != "scale" or not (self._is_table() or self.kernel == "linear"):
-            gamma = gamma_of(self.gamma, X, np.ones(n) if labels.weight is None else labels.weight)
-        # rounding makes gamma the same for sparse and dense rows, at any scale of the weights
-        if self.gamma == "scale":
-            mantissa, exponent = np.frexp(gamma)
-            gamma = float(np.ldexp(np.rint(mantissa * 2.0**_GAMMA_BITS), exponent - _GAMMA_BITS))
-        gram = self._gram(X, gamma)
-        attributes = {"classes_": labels.classes, "class_weight_": class_weight, "_gamma_": gamma}
-        return self._problem_type(gram, codes, [bounds], len(labels.classes)), attributes
+        return codes, bounds, class_weight
+
+    def _uses_gamma(self):
+        """Whether gamma is computed; otherwise, for kernels without gamma, it is 1."""
+        return self.gamma != "scale" or not (self._is_table() or self.kernel == "linear")
+
+    def _rounded_gamma(self, gamma):
+        """gamma='scale' is rounded, so that it is the same for sparse and dense rows, at any scale of the weights."""
+        if self.gamma != "scale":
+            return gamma
+        mantissa, exponent = np.frexp(gamma)
+        return float(np.ldexp(np.rint(mantissa * 2.0**_GAMMA_BITS), exponent - _GAMMA_BITS))
 
     def _is_table(self):
         return self.kernel == "precomputed" or callable(self.kernel)
@@ -191,11 +204,15 @@ class KernelMachine(Classifier):
             dtype = self.kernel_dtype or "float64"
             return GivenKernel(lambda rows, columns: called(self.kernel, X[rows], X[columns]), len(X), dtype)
         kernel, rows = self._kernel(gamma), Rows(X)
+        return Gram(kernel, rows, *self._gram_types(kernel, rows))
+
+    def _gram_types(self, kernel, rows):
+        """(the type of kernel values between rows, whether another type may replace it)."""
         if not np.isfinite(kernel.rounding(rows, np.float64)):
             raise ValueError(f"X has rows so long that kernel={self.kernel!r} overflows; shorter ones are wanted")
         single, few = kernel.rounding(rows, np.float32) <= _ROUNDING, len(rows) <= _FEW_ROWS
         dtype = self.kernel_dtype or ("float32" if single and not few else "float64")
-        return Gram(kernel, rows, dtype, self.kernel_dtype is None and not (single and few))
+        return dtype, self.kernel_dtype is None and not (single and few)
 
     def _score_dtype(self, gram, coef):
         """The type of kernel values for new rows: float64 if float32 would change a score by over _SCORE_ROUNDING."""

@@ -203,23 +203,44 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
     def _fit_each(models, X, y, sample_weight=None):
         """Fit models that differ in C alone; each fit starts from the solution of the one before."""
         self, Cs = models[0], [model._check_parameters() for model in models]
-        threads, name = n_threads(self.n_jobs), type(self).__name__
+        name = type(self).__name__
         rows = as_unchecked_rows(X, name)
         labels = as_labels(y, sample_weight, len(rows), name)
-        classes, codes = labels.classes, labels.spread(len(rows), np.intp, missing=-1)
-        weights = np.ones(len(rows)) if labels.weight is None else labels.weight
-        counted = slice(None) if labels.rows is None else labels.rows
-        heavy = np.bincount(labels.codes, weights[counted])
-        factors = class_factors(self.class_weight, classes, heavy)
-        squares = square_norms(rows, name, threads)
-        planes = [1] if len(classes) == 2 else range(len(classes))
-        seed = as_seed(self.random_state, 0)
         columns = self._fitted_columns(X, rows)
         if self.multi_class == "crammer_singer":
+            codes, weights, factors = self._coded(labels, len(rows))
+            squares, seed = square_norms(rows, name, n_threads(self.n_jobs)), as_seed(self.random_state, 0)
             cost = np.where(codes < 0, 0.0, weights * factors[codes])
             for model, C in zip(models, Cs):
-                model._learn_jointly(rows, np.maximum(codes, 0), C * cost, squares, classes, columns, seed)
+                model._learn_jointly(rows, np.maximum(codes, 0), C * cost, squares, labels.classes, columns, seed)
             return models
+        planes = self._planes(len(labels.classes))
+        found = self._find_planes(Cs, rows, labels, planes)
+        for i, model in enumerate(models):
+            model._take_on([found[i, k] for k in planes], labels.classes, columns, rows)
+        return models
+
+    @staticmethod
+    def _planes(n_classes):
+        """The classes that have a hyperplane of their own, against the rest."""
+        return [1] if n_classes == 2 else list(range(n_classes))
+
+    def _coded(self, labels, n):
+        """(the class of each row, -1 if its weight is 0; the weight of each row; the factor of each class)."""
+        weights = np.ones(n) if labels.weight is None else labels.weight
+        counted = slice(None) if labels.rows is None else labels.rows
+        heavy = np.bincount(labels.codes, weights[counted])
+        return labels.spread(n, np.intp, missing=-1), weights, class_factors(self.class_weight, labels.classes, heavy)
+
+    def _find_planes(self, Cs, rows, labels, planes):
+        """{(number of C, class): the `Plane` of this class}, for the listed classes against the rest.
+
+        Each C starts from the plane of the C before. Cs is [None] if there is a budget.
+        """
+        threads, name = n_threads(self.n_jobs), type(self).__name__
+        codes, weights, factors = self._coded(labels, len(rows))
+        squares = square_norms(rows, name, threads)
+        seed, two = as_seed(self.random_state, 0), len(labels.classes) == 2
         threads_each = max(1, threads // len(planes))
         small = None
         if self._is_smooth and small_planes.is_small(rows):
@@ -232,9 +253,8 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
 
             def find(k):
                 positive = codes == k
-                factor = np.where(positive, factors[k], factors[0] if len(classes) == 2 else 1.0)
-                signs = np.where(positive, 1.0, -1.0)
-                plane = Plane(shared, signs, weights * factor)
+                factor = np.where(positive, factors[k], factors[0] if two else 1.0)
+                plane = Plane(shared, np.where(positive, 1.0, -1.0), weights * factor)
                 if Cs[0] is None:
                     found[0, k] = yield from plane.within(self.budget)
                 else:
@@ -243,9 +263,7 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
                         found[i, k] = copy.copy(plane)
 
             run(find, planes, threads)
-        for i, model in enumerate(models):
-            model._take_on([found[i, k] for k in planes], classes, columns, rows)
-        return models
+        return found
 
     @property
     def _is_smooth(self):

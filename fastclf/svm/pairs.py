@@ -60,6 +60,19 @@ class Problem:
         self.rows = order[self.starts[0] :].astype(np.int64)
         self.starts -= self.starts[0]
 
+    @property
+    def n_rows(self):
+        """The number of rows of all classes."""
+        return len(self.rows)
+
+    def mean_diagonal(self, gram):
+        """The mean of k(x, x) over the rows x of all classes."""
+        return float(gram.diagonal(self.rows).mean())
+
+    def largest_bound(self):
+        """The largest bound of any alpha."""
+        return max(float(C[self.rows].max()) for C in self.Cs)
+
     def class_rows(self, c):
         return self.rows[self.starts[c] : self.starts[c + 1]]
 
@@ -176,10 +189,9 @@ class Solutions:
         """The fitted attributes for C number c, in scikit-learn's names."""
         proof = {name: self.proof[c, :, column] for name, column in PROOF.items()}
         support = np.flatnonzero(self.coef[c].any(axis=0))
-        rows = problem.rows[support]
         return {
-            "support_": rows.astype(np.int32),
-            "n_support_": np.bincount(problem.codes[rows], minlength=problem.n_classes).astype(np.int32),
+            "support_": problem.rows[support].astype(np.int32),
+            "n_support_": np.diff(np.searchsorted(support, self.starts)).astype(np.int32),
             "_dual_coef_": self.coef[c].take(support, axis=1),
             "intercept_": proof["intercept"].copy(),
             "n_iter_": np.minimum(self.n_steps[c], 2**31 - 1).astype(np.int32),
@@ -254,33 +266,35 @@ def solve_all(problem, options, found, watch):
     left = [p for p in np.argsort(-sizes, kind="stable") if solved[p] < n_Cs]
     threads = max(1, min(options["threads"], len(left), _NEWTON_THREADS))
     limits = limits_of(options, problem.gram.dtype, len(left), threads)
+    run(lambda p: solve_large(problem, found, p, limits, watch), left, threads)
 
-    def work(p):
-        if problem.nu > 0:
-            yield from nu.solve_pair(problem, found, p, limits, watch)
-            return
-        pair, first = problem.pairs[p], solved[p]
-        hard = (problem.Cs[first] > HARD).any()
-        coef = None if hard else np.concatenate(found.of_pair(first, pair))
-        dual = problem.dual(pair, problem.Cs[first], coef)
-        dual.n_steps = int(found.n_steps[first, p])
-        if dual.coef.any():
-            yield from dual.refresh(limits.threads)
-        steps = smo.steps_for(dual, limits, goes_on=n_Cs > 1)
-        steps.looks = found.patience if found.status[first, p] == SLOW else 0
-        name = "" if len(problem.pairs) == 1 else "{} against {}".format(*pair)
 
-        def report(dual, steps, gap):
-            return watch.tell(name, dual.n_steps, gap, steps.shown())
+def solve_large(problem, found, p, limits, watch):
+    """A generator: solve pair number p, which has too many rows or steps for `SmallPairs`, from where these ended."""
+    if problem.nu > 0:
+        yield from nu.solve_pair(problem, found, p, limits, watch)
+        return
+    n_Cs = len(problem.Cs)
+    pair, first = problem.pairs[p], found.n_solved()[p]
+    hard = (problem.Cs[first] > HARD).any()
+    coef = None if hard else np.concatenate(found.of_pair(first, pair))
+    dual = problem.dual(pair, problem.Cs[first], coef)
+    dual.n_steps = int(found.n_steps[first, p])
+    if dual.coef.any():
+        yield from dual.refresh(limits.threads)
+    steps = smo.steps_for(dual, limits, goes_on=n_Cs > 1)
+    steps.looks = found.patience if found.status[first, p] == SLOW else 0
+    name = "" if len(problem.pairs) == 1 else "{} against {}".format(*pair)
 
-        for c in range(first, n_Cs):
-            if c > first:
-                dual.move(problem.Cs[c][dual.rows])
-            yield from solved_dual(dual, steps, limits, report)
-            found.keep(c, p, pair, dual)
-            yield
+    def report(dual, steps, gap):
+        return watch.tell(name, dual.n_steps, gap, steps.shown())
 
-    run(work, left, threads)
+    for c in range(first, n_Cs):
+        if c > first:
+            dual.move(problem.Cs[c][dual.rows])
+        yield from solved_dual(dual, steps, limits, report)
+        found.keep(c, p, pair, dual)
+        yield
 
 
 def solved_dual(dual, steps, limits, report=None):

@@ -89,9 +89,9 @@ def _has_digits(gram, problem, found):
     """Whether rounding errors of this gram matrix are small enough for typical alphas, and for those of the start."""
     if len(problem.pairs) == 1 and problem.gram.dtype != gram.dtype:
         return False
-    curvature = 2 * float(gram.diagonal(problem.rows).mean())
-    alpha = min(float(found.C.max()), 2 / max(curvature, 1e-300))
-    norm = alpha * np.sqrt(2 * len(problem.rows) / problem.n_classes)
+    curvature = 2 * problem.mean_diagonal(gram)
+    alpha = min(problem.largest_bound(), 2 / max(curvature, 1e-300))
+    norm = alpha * np.sqrt(2 * problem.n_rows / problem.n_classes)
     return gram.rounding() * max(norm, float(np.linalg.norm(found.coef[0], axis=1).max())) <= 0.1 * found.tol
 
 
@@ -117,11 +117,12 @@ class SmallPairs:
         groups = grouped(sizes)
         squares = sum(sum(sizes[group]) ** 2 for group in groups) * self.gram.dtype.itemsize
         if len(pairs) == 1 or squares > _SQUARE_SHARE * cache_bytes:
-            run(self._alone, numbers[np.argsort(-rows[wanted], kind="stable")], 1 if len(pairs) == 1 else self.threads)
+            run(self.alone, numbers[np.argsort(-rows[wanted], kind="stable")], 1 if len(pairs) == 1 else self.threads)
         elif len(numbers):
             self._by_groups(groups, numbers, _CROSS_SHARE * cache_bytes)
 
-    def _alone(self, number):
+    def alone(self, number):
+        """A generator: solve a pair by itself; number: (a, b, number of the pair, number of C)."""
         rows = np.concatenate([self.problem.class_rows(c) for c in number[:2]])
         threads = self.threads if len(self.problem.pairs) == 1 else 1
         tiles = Tiles(self.gram.square(self.gram.pack(rows), rows, threads))
@@ -194,7 +195,7 @@ def patience(problem):
     """
     if not is_narrow(problem.gram) or problem.nu > 0:
         return PATIENCE
-    n_rows = 2 * len(problem.rows) / problem.n_classes
+    n_rows = 2 * problem.n_rows / problem.n_classes
     return int(min(PATIENCE, interior_point.cost(n_rows, problem.gram.X.n_columns)))
 
 

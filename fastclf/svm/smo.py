@@ -272,4 +272,5 @@ class Help:
         length = K.diagonal()
         apart = np.where(y[:, None] != y, length[:, None] + length - 2 * K, np.inf)
         i, j = np.unravel_index(apart.argmin(), apart.shape)
+        rows = rows if gram.row_numbers is None else gram.row_numbers[rows]
         return sorted((int(rows[i]), int(rows[j]))) if apart[i, j] <= 1e-12 * max(length[i], length[j]) else None
