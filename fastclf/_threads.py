@@ -340,6 +340,12 @@ def ranges(start, stop, size, limit=None):
         start = end
 
 
+def budgets(size, most):
+    """Yield amounts of work of about 30 ms each, without end: `size` at first, `most` at most."""
+    for start, stop in ranges(0, 1 << 62, size, most):
+        yield stop - start
+
+
 def copy_rows(rows, out):
     """Copy rows to the array `out`, in ranges, and return `out`."""
     for start, stop in ranges(0, len(rows), 1 + (1 << 20) // rows[:1].size if len(rows) else 1):

@@ -7,7 +7,7 @@ from .._exceptions import warn
 from .._validation import as_array, as_float64, as_matrix, described, require_number
 from .custom_metric import as_compiled
 from .formulas import formula_metric
-from .metrics import METRICS, NAMED, Metric, kernels, names_with, require_no_more
+from .metrics import METRICS, NAMED, Metric, kernels, names_with
 from .packed_bits import PackedRows, as_bits, as_packed
 from .precomputed import as_distances
 
@@ -28,21 +28,24 @@ def admit(X, metric, p, metric_params, owner):
         n_bits = params.pop("n_bits", None)
         rows = as_bits(X, metric, owner) if n_bits is None else as_packed(X, n_bits, owner)
         if rows is not None:
-            require_no_more(params, metric)
+            _require_no_more(params, metric)
             return rows, Metric(metric, -1)
     if named.missing:
-        require_no_more(metric_params, metric)
+        _require_no_more(metric_params, metric)
         return as_matrix(X, owner, allow_nan=True), Metric(metric, -1)
     if named.precomputed:
-        require_no_more(metric_params, metric)
+        _require_no_more(metric_params, metric)
         return as_distances(X, owner, square=True), Metric(metric, -1)
     if named.formula:
         _require_dense(X, metric)
         rows = as_matrix(X, owner)
-        return rows, formula_metric(named.name, metric_params, rows.shape[1])
+        params = dict(metric_params or {})
+        formula = formula_metric(named.name, params, rows.shape[1])
+        _require_no_more(params, named.name)
+        return rows, formula
     resolved = resolve_metric(metric, p, metric_params)
     sparse = not isinstance(X, np.ndarray) and is_sparse(X)
-    if not resolved.named.sparse:
+    if not NAMED[resolved.name].sparse:
         _require_dense(X, metric)
     rows = as_csr(X, owner) if sparse else as_matrix(X, owner)
     if resolved.w is not None and resolved.w.shape != rows.shape[1:]:
@@ -50,6 +53,12 @@ def admit(X, metric, p, metric_params, owner):
             f"metric_params['w'] has shape {resolved.w.shape}; {rows.shape[1:]}, a weight for each feature, is wanted"
         )
     return rows, resolved
+
+
+def _require_no_more(params, metric):
+    """Refuse metric_params with entries that the metric does not take; `params` has no entry that it takes."""
+    if params:
+        raise ValueError(f"metric_params has {sorted(params)}, which metric={metric!r} does not take; leave it out")
 
 
 def _require_dense(X, metric):
@@ -65,12 +74,12 @@ def resolve_metric(metric, p=2, metric_params=None):
     """The Metric for the arguments `metric` (a name), `p` and `metric_params`."""
     params, named, w = dict(metric_params or {}), NAMED[metric], None
     if named.name != "minkowski":
-        require_no_more(params, metric)
+        _require_no_more(params, metric)
         return Metric(named.name, kernels.CODES[named.name])
     if "p" in params:
         warn("p is found in metric_params and used; the argument p is ignored", SyntaxWarning)
     p, w = params.pop("p", p), params.pop("w", None)
-    require_no_more(params, metric)
+    _require_no_more(params, metric)
     p = require_number("p", p, 0, open_low=True)
     if w is None:
         named = _NORMS.get(p, named)
@@ -91,22 +100,23 @@ def _resolve_function(metric, params):
         raise TypeError(f"metric_params['triangle'] is {described(triangle)}; True or False is wanted")
     if compiled is None:
         return Metric("callable", -1, function=metric, keywords=params, triangle=triangle)
-    require_no_more(params, metric)
+    _require_no_more(params, metric)
     return Metric("compiled", -1, compiled=compiled, triangle=triangle)
 
 
 def admit_queries(index, X, owner):
     """Check the queries X and return them in the form that `index`, an Index or Segments, takes."""
     rows, metric = index.some_rows, index.metric
+    named = metric.named
     if isinstance(rows, PackedRows):
         return as_packed(X, rows.n_bits, owner) if rows.given else as_bits(X, metric.name, owner, fitted=True)
     if isinstance(rows, Csr) and metric.custom is not None:
         return as_csr(X, owner) if is_sparse(X) else Csr.from_dense(as_matrix(X, owner))
-    if isinstance(X, np.ndarray) and not metric.named.precomputed:
-        return as_matrix(X, owner, allow_nan=metric.name == "nan_euclidean")
-    if metric.named.precomputed:
+    if isinstance(X, np.ndarray) and not named.precomputed:
+        return as_matrix(X, owner, allow_nan=named.missing)
+    if named.precomputed:
         return as_distances(X, owner)
-    if metric.named.missing:
+    if named.missing:
         return as_matrix(X, owner, allow_nan=True)
     return as_csr(X, owner) if is_sparse(X) and metric.custom is None else as_matrix(X, owner)
 

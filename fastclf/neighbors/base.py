@@ -148,7 +148,7 @@ class Neighbors(Estimator):
     def _check_voting(self):
         """Check the parameters that say how neighbours vote; does nothing in classes without votes."""
 
-    def _fit_rows(self, X, sample_weight=None, y=None, labels=None):
+    def _fit_rows(self, X, sample_weight=None, y=None, labels=None, ids=None):
         """Check the arguments of `fit` and return (the new attributes, y). The estimator is not changed.
 
         `labels` is True if y has labels, False if y has numbers, and None if there is no y.
@@ -194,7 +194,7 @@ class Neighbors(Estimator):
             "_scan": scan,
             "_allowed": None if weight is None else _allowed(weight),
             "_weight": weight,
-            "_ids": X._ids if isinstance(X, Neighbors) else None,
+            "_ids": RowIds.of(ids, len(rows)) if ids is not None else X._ids if isinstance(X, Neighbors) else None,
             "_spare_rows": {},
         }, y
 
@@ -231,10 +231,6 @@ class Neighbors(Estimator):
                 attributes["_allowed"] = _allowed(weight, old)
         attributes["_scan"] = self._scan.add(rows)
         return len(rows), attributes
-
-    def _new_ids(self, ids, n):
-        """The attribute with the ids of n fitted rows; none if `ids` is None."""
-        return {} if ids is None else {"_ids": RowIds.of(ids, n)}
 
     def _more_ids(self, ids, n):
         """The attribute with the ids of the fitted rows and of n added rows."""
@@ -349,8 +345,8 @@ class Neighbors(Estimator):
             allowed = mask if allowed is None else mask & allowed
         queries, self_row = rows.X if X is None else self._new_samples(X), np.arange(n) if X is None else None
         memory = share * require_number("working_memory", self.working_memory, 0, open_low=True)
-        total, label = len(queries) * rows.n_places, f"{type(self).__name__}.{call}"
-        progress = Progress(total, label, self.verbose, self.callback, unit="queries", each=rows.n_places)
+        each, label = rows.n_places, f"{type(self).__name__}.{call}"
+        progress = Progress(len(queries) * each, label, self.verbose, self.callback, unit="queries", each=each)
         return Search(queries, self_row, allowed, progress, self.n_jobs, memory)
 
     def _as_rows(self, X, owner):

@@ -95,18 +95,19 @@ class KNeighborsClassifier(LabelledRows, Voters, Classifier, shortcuts=True):
         Memory beyond `working_memory`: 16 bytes per class and thread.
         """
         search, k = self._ask_voters(X, "predict", mask)
-        best = np.empty((len(self._classes), len(search.queries)), dtype=np.intp)
+        outputs = self._classes
+        best = np.empty((len(outputs), len(search.queries)), dtype=np.intp)
 
         def elect(ballot):
             ballot = self._weigh(ballot)
-            for classes, codes, best_out in zip(self._classes, self._codes.T, best):
+            for classes, codes, best_out in zip(outputs, self._codes.T, best):
                 _votes.elect(ballot, codes, len(classes), self.ties == "distance", best_out)
             yield
 
         with search.progress:
             for ballots in self._polls(search, k):
                 self._count(elect, ballots)
-        labels = [classes[codes] for classes, codes in zip(self._classes, best)]
+        labels = [classes[codes] for classes, codes in zip(outputs, best)]
         return np.stack(labels, axis=1) if self.outputs_2d_ else labels[0]
 
     def _elect_each(self, ballot, output, best_out):

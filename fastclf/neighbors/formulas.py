@@ -8,7 +8,7 @@ from .. import _simd
 from .._aligned import aligned
 from .._state_table import DeclaredState, declare
 from .._validation import as_float64
-from .metrics import Metric, MetricOf, names_with, require_no_more
+from .metrics import Metric, MetricOf, names_with
 from .search import Heaps, Hits, Index, Search
 
 kernels = _simd.load("neighbors._formula_scan")
@@ -69,8 +69,8 @@ class Formula(Index):
 
 
 def formula_metric(name, params, d):
-    """The Metric named `name`, which has a formula, for rows of d features; `params` is the argument metric_params."""
-    params, V = dict(params or {}), None
+    """The Metric named `name`, which has a formula, for rows of d features; entries that it takes leave `params`."""
+    V = None
     if name == "seuclidean":
         V = _given(params, name, "V", (d,))
         if not (np.isfinite(V) & (V > 0)).all():
@@ -85,7 +85,6 @@ def formula_metric(name, params, d):
             f"Haversine distance only valid in 2 dimensions: X has {d} features; latitude and longitude in radians are"
             " wanted"
         )
-    require_no_more(params, name)
     return Metric(name, -1, V=V)
 
 

@@ -49,12 +49,11 @@ class LabelledRows(Neighbors):
         -------
         self
         """
-        attributes = self._fitted_attributes(X, y, sample_weight)
-        return self._become(**attributes | self._new_ids(ids, attributes["n_samples_fit_"]))
+        return self._become(**self._fitted_attributes(X, y, sample_weight, ids))
 
-    def _fitted_attributes(self, X, y, sample_weight):
+    def _fitted_attributes(self, X, y, sample_weight, ids):
         """Check the arguments of `fit` and return the new attributes. The estimator is not changed."""
-        attributes, y = self._fit_rows(X, sample_weight, y, labels=True)
+        attributes, y = self._fit_rows(X, sample_weight, y, labels=True, ids=ids)
         classes, codes = zip(*map(encode_labels, y.reshape(len(y), -1).T))
         return attributes | {
             "classes_": list(classes) if y.ndim == 2 else classes[0],
@@ -92,8 +91,7 @@ class LabelledRows(Neighbors):
             self._extend(attributes, "_codes", codes, np.stack(new, axis=1))
             declared, several, update = self._declared, self.outputs_2d_, vars(self).update
         else:
-            attributes = self._fitted_attributes(X, y, sample_weight)
-            attributes |= self._new_ids(ids, attributes["n_samples_fit_"])
+            attributes = self._fitted_attributes(X, y, sample_weight, ids)
             declared, several, update = None, attributes["outputs_2d_"], self._become
             known = attributes["classes_"] if several else [attributes["classes_"]]
         if classes is not None:

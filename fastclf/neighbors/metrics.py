@@ -79,12 +79,6 @@ def known_of(name):
     return NAMED.get(name, _FUNCTION)
 
 
-def require_no_more(params, metric):
-    """Refuse entries of metric_params that the metric does not take; `params` has what the metric has left."""
-    if params:
-        raise ValueError(f"metric_params has {sorted(params)}, which metric={metric!r} does not take; leave it out")
-
-
 class Metric(NamedTuple):
     """A metric with its parameters, and with numbers computed from the rows that kernels need."""
 

@@ -82,8 +82,7 @@ class NearestNeighbors(NumberSearch, RadiusSearch):
         """
         if self.radius is not None:
             self._check_radius()
-        attributes, _ = self._fit_rows(X)
-        return self._become(**attributes | self._new_ids(ids, attributes["n_samples_fit_"]))
+        return self._become(**self._fit_rows(X, ids=ids)[0])
 
     def partial_fit(self, X, y=None, *, ids=None):
         """Append rows (a copy of them) to the fitted rows; the first call is a fit.

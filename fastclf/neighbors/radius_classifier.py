@@ -83,8 +83,8 @@ class RadiusNeighborsClassifier(LabelledRows, RadiusVoters, Classifier):
     ):
         self._take(locals())
 
-    def _fitted_attributes(self, X, y, sample_weight):
-        attributes = super()._fitted_attributes(X, y, sample_weight)
+    def _fitted_attributes(self, X, y, sample_weight, ids):
+        attributes = super()._fitted_attributes(X, y, sample_weight, ids)
         several = attributes["outputs_2d_"]
         classes = attributes["classes_"] if several else [attributes["classes_"]]
         return attributes | {

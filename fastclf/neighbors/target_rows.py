@@ -41,8 +41,8 @@ class TargetRows(Neighbors):
         -------
         self
         """
-        attributes, y = self._fit_rows(X, sample_weight, y, labels=False)
-        return self._become(_y=as_numbers(y), **attributes | self._new_ids(ids, len(y)))
+        attributes, y = self._fit_rows(X, sample_weight, y, labels=False, ids=ids)
+        return self._become(_y=as_numbers(y), **attributes)
 
     def partial_fit(self, X, y, sample_weight=None, *, ids=None):
         """Append rows (a copy of them) to the fitted rows; the first call is a fit. The arguments are those of `fit`.

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import _simd
-from .._threads import advance, ranges, run
-from .sorted_columns import blocks_of, budgets
+from .._threads import advance, budgets, ranges, run
+from .sorted_columns import blocks_of
 
 _grow = _simd.load("tree._grow")
 

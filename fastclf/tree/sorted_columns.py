@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._threads import ranges, run
+from .._threads import budgets, ranges, run
 from . import _presort
 
 # A sorted list may leave out the rows with a certain value if more than this share of all rows have the value.
@@ -222,9 +222,3 @@ def blocks_of(n, size, threads):
     """The range [0, n) as about 4 blocks per thread, in multiples of `size`."""
     size *= max(1, -(-n // (4 * threads * size))) if threads > 1 else -(-n // size)
     return [(start, min(start + size, n)) for start in range(0, n, size)]
-
-
-def budgets(size, most):
-    """Yield amounts of work of about 30 ms each, without end: `size` at first, `most` at most."""
-    for start, stop in ranges(0, 1 << 62, size, most):
-        yield stop - start
