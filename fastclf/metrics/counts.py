@@ -100,7 +100,8 @@ def count_for_average(y_true, y_pred, labels, pos_label, average, sample_weight)
         )
     if y_true.ndim == 2:
         if average == "binary":
-            raise ValueError(_other_average("multilabel-indicator", AVERAGES))
+            kind = "multilabel-indicator"
+            raise ValueError(_other_average(kind, AVERAGES))
         counts = count_indicators(y_true, y_pred, weight, labels, average == "samples")
     else:
         if average == "samples":

@@ -118,7 +118,8 @@ class Called(Index):
         n_hits = kernels.scan(self.X, start, stop, self.metric.compiled, state)
         query, row = state.bad
         if query >= 0:
-            raise _no_number(self.metric.custom, f"query {state.search.first + query}", row)
+            name = f"query {state.search.first + query}"
+            raise _no_number(self.metric.custom, name, row)
         return n_hits
 
 

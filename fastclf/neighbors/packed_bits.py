@@ -153,11 +153,15 @@ class Bits(Index):
 
     def __init__(self, X, metric):
         super().__init__(X, metric)
-        self._ones = None if metric.name == "hamming" else X.ones()  # (n_rows,) intc: the ones in each row
+        # (n_rows,) intc: the number of ones in each row; None for 'hamming'
+        self._ones = None if metric.name == "hamming" else X.ones()
 
     def _check_rest(self, sizes, entries):
         if (self._ones is None) != (self.metric.name == "hamming"):
-            raise ValueError(f"metric {self.metric.name!r} does not fit _ones; None is wanted for 'hamming' alone")
+            raise ValueError(
+                f"metric {self.metric.name!r} does not fit _ones, the numbers of ones in the rows, which is None for"
+                " 'hamming' alone"
+            )
 
     # the base class looks the metric up in the kernels of a scan, which lack this one
     _check_state = DeclaredState._check_state

@@ -248,4 +248,4 @@ def _verify(file, path):
 
 
 def _refuse_number(text):
-    raise ValueError(f"the header has the number {text}")
+    raise ValueError(f"the header has the number {text}; floats are wanted as hexadecimal texts")
