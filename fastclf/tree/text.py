@@ -325,7 +325,10 @@ def conditions_told(rule, names, lacking, told):
         if (">", np.inf) in tests:
             texts.append(f"{name} is missing")
             continue
-        said = [told(name, side, bound) for side, bound in tests if bound != np.inf]
+        if ("in", []) in tests:  # no category remains, so that only a missing value comes here
+            texts.append(f"{name} is missing")
+            continue
+        said = [told(name, side, bound) for side, bound in tests if bound not in (np.inf, [])]
         if lacking[feature] and feature in rule["missing"]:
             said = [f"({' AND '.join(said)} OR {name} is missing)"]
         elif not said or (lacking[feature] and tests[0][0] == "not in"):

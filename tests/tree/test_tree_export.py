@@ -324,3 +324,14 @@ def test_the_examples_run(module):
     result = doctest.testmod(module)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+def test_a_rule_without_a_category_that_remains_says_missing():
+    town = np.array(["a", "b", None] * 20, dtype=object)
+    size = np.tile(np.arange(20.0), 3)
+    y = np.where([text is None for text in town], size > 9, town == "a")
+    model = TableClassifier().fit(Table([town, size], ["town", "size"]), y)
+    told = export_rules(model)
+    assert "town is missing" in told
+    assert "{}" not in told
+    assert "town in" in told
