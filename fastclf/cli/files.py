@@ -1,5 +1,6 @@
 """Tables and labels from files and pipes; an error is described in one sentence."""
 
+import difflib
 import gzip
 import io
 import sys
@@ -269,7 +270,12 @@ def find_column(target, names, n_columns):
     try:
         return range(n_columns)[int(target)]
     except (ValueError, IndexError):
-        known = f"only {listing(names)}" if names else f"and no names; 0 to {n_columns - 1} is wanted"
+        close = difflib.get_close_matches(target, names or [], 1)
+        known = (
+            f"only {listing(names)}{f'; did you mean {close[0]}?' if close else ''}"
+            if names
+            else f"and no names; 0 to {n_columns - 1} is wanted"
+        )
         raise ValueError(f"there is no column {target!r}, {known}") from None
 
 

@@ -481,3 +481,10 @@ def test_the_line_that_tells_excel_the_mark_is_not_a_row(folder, mark, header):
     assert found_names == names
     table = read_table(folder / "marked.csv")[0]
     assert np.array_equal(table.columns[0], range(5))
+
+
+def test_a_wrong_name_of_a_column_is_answered_with_the_nearest(folder, capsys):
+    write("data.csv", ["size", "label"], SIZE, LABEL)
+    assert refused(capsys, ["train", "data.csv", "--model", "tree", "--target", "lable", "--out", "m"]).endswith(
+        "there is no column 'lable', only 'size', 'label'; did you mean label?"
+    )
