@@ -82,6 +82,7 @@ _IN_ITS_ROOM = {
     "display.curves": "LearningCurveDisplay PruningDisplay QueryCostDisplay ValidationCurveDisplay",
     "display.matrix": "ConfusionMatrixDisplay",
     "display.models": "DecisionBoundaryDisplay TreeDisplay",
+    "display.residuals": "PredictionErrorDisplay",
     "embedding.handles": "Embedded Function functions",
     "model_selection.folds": "check_cv",
     "model_selection.results": "CrossValidation CrossValidations PairedComparison",
@@ -96,7 +97,7 @@ _IN_ITS_ROOM = {
 _ELSEWHERE = {
     "calibration": "CalibrationDisplay calibration_curve",
     "inspection": "DecisionBoundaryDisplay",
-    "metrics": "ConfusionMatrixDisplay DetCurveDisplay PrecisionRecallDisplay RocCurveDisplay",
+    "metrics": "ConfusionMatrixDisplay DetCurveDisplay PrecisionRecallDisplay PredictionErrorDisplay RocCurveDisplay",
     "model_selection": "LearningCurveDisplay ValidationCurveDisplay",
 }
 

@@ -35,7 +35,9 @@ _MODULES = (
 _OTHER_ANSWERS = {
     "DecisionTreeClassifier": "takes the first of equally good splits, not one at random",
     "DecisionTreeRegressor": "takes the first of equally good splits, not one at random",
+    "LearningCurveDisplay": "draws errors where no argument says how to draw scores",
     "Perceptron": "shuffles the rows in other orders",
+    "ValidationCurveDisplay": "draws errors where no argument says how to draw scores",
 }
 
 # Names that are replaced by a class of this module. Its `fit` takes no sample weights, as in scikit-learn, so that
@@ -56,8 +58,8 @@ def patch_sklearn(names=None, verbose=False):
     """Replace scikit-learn's estimators and functions by fastclf's of the same names, until `unpatch_sklearn`.
 
     A name is replaced if fastclf's object takes every parameter that scikit-learn's takes and gives its answers: not
-    the perceptron, which shuffles in other orders, and decision trees, where scikit-learn draws one of equally good
-    splits at random. These are replaced if they are named.
+    the perceptron, which shuffles in other orders, decision trees, where scikit-learn draws one of equally good splits
+    at random, and displays of curves, which draw errors. These are replaced if they are named.
     The name is replaced in scikit-learn's public modules, and in all other modules that have imported it already.
     scikit-learn's private modules are not changed: the trees of its forests stay scikit-learn's, and pickles of its
     estimators are loaded and saved as they are.

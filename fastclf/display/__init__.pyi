@@ -6,6 +6,7 @@ from .models import DecisionBoundaryDisplay as DecisionBoundaryDisplay
 from .binary import DetCurveDisplay as DetCurveDisplay
 from .curves import LearningCurveDisplay as LearningCurveDisplay
 from .binary import PrecisionRecallDisplay as PrecisionRecallDisplay
+from .residuals import PredictionErrorDisplay as PredictionErrorDisplay
 from .curves import PruningDisplay as PruningDisplay
 from .curves import QueryCostDisplay as QueryCostDisplay
 from .binary import RocCurveDisplay as RocCurveDisplay

@@ -4,15 +4,23 @@ import numpy as np
 
 from .._validation import require_integer, require_strings, require_truth
 from .drawing import axes, finish, require_method
+from .scores import ScoreStyle, draw_scores
 
 
 def _band(ax, x, errors, colour, label, style="-"):
-    """Draw a line of mean errors, in a band of one standard error."""
+    """Draw a line of mean errors, in a band of one standard error; returns both."""
     mean = errors.mean(axis=1)
     n_folds = errors.shape[1]
     spread = errors.std(axis=1, ddof=1) / np.sqrt(n_folds) if n_folds > 1 else np.zeros(len(mean))
-    ax.fill_between(x, mean - spread, mean + spread, color=colour, alpha=0.2, linewidth=0)
-    ax.plot(x, mean, style, color=colour, label=label, marker="o", markersize=3)
+    band = ax.fill_between(x, mean - spread, mean + spread, color=colour, alpha=0.2, linewidth=0)
+    [line] = ax.plot(x, mean, style, color=colour, label=label, marker="o", markersize=3)
+    return line, band
+
+
+def _keep(display, *drawn):
+    """Keep lines and bands under scikit-learn's names."""
+    display.lines_, display.fill_between_ = map(list, zip(*drawn))
+    display.errorbar_ = None
 
 
 def _scale(ax, values):
@@ -28,18 +36,27 @@ def _scale(ax, values):
 
 class ValidationCurveDisplay:
     """The error as a function of a parameter, with one standard error; the best value and the simplest near it are
-    marked.
+    marked. With scikit-learn's arguments, the scores.
 
     Parameters
     ----------
-    tuning : Tuning
-        The result of tuning one numeric parameter.
+    tuning : Tuning, default=None
+        The result of tuning one numeric parameter; None: scores are given.
     train_errors : ndarray of shape (n_values, n_folds), default=None
+    param_name : str, default=None
+    param_range : array-like of shape (n_values,), default=None
+    train_scores, test_scores : ndarray of shape (n_values, n_folds), default=None
+        The name and the values of the parameter, and the scores of :func:`fastclf.validation_curve`; only without
+        `tuning`.
+    score_name : str, default=None
+        The label of the axis of scores.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
+    lines_, fill_between_, errorbar_ : list of matplotlib Artist or None
+        What was drawn of scores.
 
     Examples
     --------
@@ -52,21 +69,48 @@ class ValidationCurveDisplay:
     'n_neighbors'
     """
 
-    def __init__(self, tuning, *, train_errors=None):
-        self.tuning, self.train_errors = tuning, train_errors
+    def __init__(
+        self,
+        tuning=None,
+        *,
+        train_errors=None,
+        param_name=None,
+        param_range=None,
+        train_scores=None,
+        test_scores=None,
+        score_name=None,
+    ):
+        self.tuning, self.train_errors, self.score_name = tuning, train_errors, score_name
+        self.train_scores, self.test_scores = train_scores, test_scores
+        if tuning is None:
+            if param_name is None or param_range is None or train_scores is None or test_scores is None:
+                raise TypeError("tuning is None; param_name, param_range, train_scores and test_scores are wanted")
+            self.param_name, self.param_range = param_name, param_range
+            return
         names = {tuple(params) for params in tuning.params}
         if len(names) != 1 or len(next(iter(names))) != 1:
             raise ValueError(f"tuning is of the parameters {sorted(names)}; one parameter is wanted for a curve")
         [(self.param_name,)] = names
-        self.values = [params[self.param_name] for params in tuning.params]
+        self.values = self.param_range = [params[self.param_name] for params in tuning.params]
 
     @classmethod
     def from_estimator(cls, estimator, X, y, *, param_name, param_range, train=True, ax=None, **options):
-        """Tune one parameter and draw its errors; `options` are those of :func:`fastclf.tune`."""
+        """Tune one parameter and draw its errors; `options` are those of :func:`fastclf.tune`.
+
+        With one of the arguments of :meth:`plot` among the options, the scores of :func:`fastclf.validation_curve` are
+        drawn, which takes the other options.
+        """
         from ..model_selection.curves import validation_curve
         from ..model_selection.tuning import as_grids, tune
 
         require_strings([param_name], "param_name")
+        style = ScoreStyle.taken(options)
+        if style.is_given:
+            named = {"param_name": param_name, "param_range": param_range}
+            train_scores, test_scores = validation_curve(estimator, X, y, **named, **options)
+            name = style.name(options.get("scoring"))
+            display = cls(train_scores=train_scores, test_scores=test_scores, score_name=name, **named)
+            return display.plot(ax, **style._asdict())
         param_range = as_grids({param_name: param_range})[0][param_name]
         found = tune(estimator, {param_name: param_range}, X, y, refit=False, **options)
         errors = None
@@ -76,15 +120,62 @@ class ValidationCurveDisplay:
             errors = 1 - scores
         return cls(found, train_errors=errors).plot(ax)
 
-    def plot(self, ax=None):
-        """Draw into `ax`, by default into a new figure, and return self."""
+    def plot(
+        self,
+        ax=None,
+        *,
+        negate_score=None,
+        score_name=None,
+        score_type=None,
+        std_display_style="fill_between",
+        line_kw=None,
+        fill_between_kw=None,
+        errorbar_kw=None,
+    ):
+        """Draw into `ax`, by default into a new figure, and return self.
+
+        Errors are drawn unless one of the other arguments says how scores are to be drawn.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+        negate_score : bool, default=None
+            Whether the scores are multiplied by -1; None: no.
+        score_name : str, default=None
+        score_type : {'test', 'train', 'both'} or None, default=None
+            The rows whose scores are drawn; None: 'both' with another of these arguments, and otherwise errors.
+        std_display_style : {'fill_between', 'errorbar'} or None, default='fill_between'
+            How the standard deviation of the folds' scores is drawn.
+        line_kw, fill_between_kw, errorbar_kw : dict, default=None
+            Arguments of matplotlib for lines, bands and error bars.
+
+        Returns
+        -------
+        self
+        """
+        style = ScoreStyle(
+            negate_score, score_name, score_type, std_display_style, line_kw, fill_between_kw, errorbar_kw
+        )
+        if self.tuning is None or style.is_given:
+            if self.test_scores is None:
+                self.train_scores, self.test_scores = 1 - self._shown_train_errors(), self.tuning.scores
+            draw_scores(self, ax, self.param_range, style)
+            self.ax_.set_xlabel(f"{self.param_name}")
+            return self
+        return self._plot_errors(ax)
+
+    def _shown_train_errors(self):
+        return np.full_like(self.tuning.scores, np.nan) if self.train_errors is None else self.train_errors
+
+    def _plot_errors(self, ax):
         ax, found = axes(ax, (6.5, 4.5)), self.tuning
         numbers = all(isinstance(value, (int, float, np.number)) for value in self.values)
         order = np.argsort(np.asarray(self.values, float)) if numbers else np.arange(len(self.values))
         x = np.array([self.values[i] for i in order], float) if numbers else np.arange(len(self.values))
-        _band(ax, x, 1 - found.scores[order], "C0", "left-out rows \N{PLUS-MINUS SIGN} one standard error")
+        drawn = [_band(ax, x, 1 - found.scores[order], "C0", "left-out rows \N{PLUS-MINUS SIGN} one standard error")]
         if self.train_errors is not None:
-            _band(ax, x, self.train_errors[order], "C1", "rows of the fit", "--")
+            drawn.insert(0, _band(ax, x, self.train_errors[order], "C1", "rows of the fit", "--"))
+        _keep(self, *drawn)
         best, simple = (np.flatnonzero(order == i)[0] for i in (found.best_index, found.one_standard_error_index))
         error = 1 - found.mean_score[order]
         spread = found.standard_error[found.best_index]
@@ -168,18 +259,22 @@ class PruningDisplay(ValidationCurveDisplay):
 
 
 class LearningCurveDisplay:
-    """The error as a function of the number of train rows.
+    """The error as a function of the number of train rows; with scikit-learn's arguments, the score.
 
     Parameters
     ----------
     train_sizes : ndarray of shape (n_sizes,)
     train_scores : ndarray of shape (n_sizes, n_folds)
     test_scores : ndarray of shape (n_sizes, n_folds)
+    score_name : str, default=None
+        The label of the axis of scores; with it, scores are drawn.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
+    lines_, fill_between_, errorbar_ : list of matplotlib Artist or None
+        What was drawn of scores.
 
     Examples
     --------
@@ -191,21 +286,66 @@ class LearningCurveDisplay:
     [25, 32]
     """
 
-    def __init__(self, train_sizes, train_scores, test_scores):
+    def __init__(self, train_sizes, train_scores, test_scores, score_name=None):
         self.train_sizes, self.train_scores, self.test_scores = train_sizes, train_scores, test_scores
+        self.score_name = score_name
 
     @classmethod
     def from_estimator(cls, estimator, X, y, *, ax=None, **options):
-        """Compute a learning curve and draw it; `options` are those of :func:`fastclf.learning_curve`."""
+        """Compute a learning curve and draw it.
+
+        `options` are those of :func:`fastclf.learning_curve` and of :meth:`plot`.
+        """
         from ..model_selection.curves import learning_curve
 
-        return cls(*learning_curve(estimator, X, y, **options)).plot(ax)
+        style = ScoreStyle.taken(options)
+        name = style.name(options.get("scoring")) if style.is_given else None
+        return cls(*learning_curve(estimator, X, y, **options)[:3], score_name=name).plot(ax, **style._asdict())
 
-    def plot(self, ax=None):
-        """Draw into `ax`, by default into a new figure, and return self."""
+    def plot(
+        self,
+        ax=None,
+        *,
+        negate_score=None,
+        score_name=None,
+        score_type=None,
+        std_display_style="fill_between",
+        line_kw=None,
+        fill_between_kw=None,
+        errorbar_kw=None,
+    ):
+        """Draw into `ax`, by default into a new figure, and return self.
+
+        Errors are drawn unless one of the other arguments says how scores are to be drawn.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+        negate_score : bool, default=None
+            Whether the scores are multiplied by -1; None: no.
+        score_name : str, default=None
+        score_type : {'test', 'train', 'both'} or None, default=None
+            The rows whose scores are drawn; None: 'both' with another of these arguments, and otherwise errors.
+        std_display_style : {'fill_between', 'errorbar'} or None, default='fill_between'
+            How the standard deviation of the folds' scores is drawn.
+        line_kw, fill_between_kw, errorbar_kw : dict, default=None
+            Arguments of matplotlib for lines, bands and error bars.
+
+        Returns
+        -------
+        self
+        """
+        style = ScoreStyle(
+            negate_score, score_name, score_type, std_display_style, line_kw, fill_between_kw, errorbar_kw
+        )
+        if self.score_name is not None or style.is_given:
+            draw_scores(self, ax, self.train_sizes, style)
+            self.ax_.set_xlabel("Number of samples in the training set")
+            return self
         ax = axes(ax, (6.5, 4.5))
-        _band(ax, self.train_sizes, 1 - self.test_scores, "C0", "left-out rows \N{PLUS-MINUS SIGN} one standard error")
-        _band(ax, self.train_sizes, 1 - self.train_scores, "C1", "rows of the fit", "--")
+        label = "left-out rows \N{PLUS-MINUS SIGN} one standard error"
+        test = _band(ax, self.train_sizes, 1 - self.test_scores, "C0", label)
+        _keep(self, _band(ax, self.train_sizes, 1 - self.train_scores, "C1", "rows of the fit", "--"), test)
         _scale(ax, self.train_sizes)
         ax.set_ylim(bottom=0)
         ax.set_xlabel("rows fitted on")

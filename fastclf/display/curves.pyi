@@ -12,12 +12,16 @@ class LearningCurveDisplay:
     train_sizes: Any
     train_scores: Any
     test_scores: Any
+    score_name: Any
     ax_: Any
     figure_: Any
-    def __init__(self, train_sizes: NDArray[Any], train_scores: NDArray[Any], test_scores: NDArray[Any]) -> None: ...
+    lines_: Sequence[Any] | None
+    fill_between_: Sequence[Any] | None
+    errorbar_: Sequence[Any] | None
+    def __init__(self, train_sizes: NDArray[Any], train_scores: NDArray[Any], test_scores: NDArray[Any], score_name: str | None = None) -> None: ...
     @classmethod
     def from_estimator(cls, *args: Any, **kwargs: Any) -> Any: ...
-    def plot(self, ax: Any = None) -> Any: ...
+    def plot(self, ax: Any = None, *, negate_score: Bool | None = None, score_name: str | None = None, score_type: Literal['test', 'train', 'both'] | None = None, std_display_style: Literal['fill_between', 'errorbar'] | None = 'fill_between', line_kw: Mapping[Any, Any] | None = None, fill_between_kw: Mapping[Any, Any] | None = None, errorbar_kw: Mapping[Any, Any] | None = None) -> Self: ...
 
 class PruningDisplay(ValidationCurveDisplay):
     tuning: Any
@@ -28,7 +32,7 @@ class PruningDisplay(ValidationCurveDisplay):
     def __init__(self, tuning: Any, *, train_errors: NDArray[Any] | None = None, path: Mapping[Any, Any] | None = None) -> None: ...
     @classmethod
     def from_estimator(cls, *args: Any, **kwargs: Any) -> Any: ...
-    def plot(self, ax: Any = None) -> Any: ...
+    def plot(self, ax: Any = None, *, negate_score: Bool | None = None, score_name: str | None = None, score_type: Literal['test', 'train', 'both'] | None = None, std_display_style: Literal['fill_between', 'errorbar'] | None = 'fill_between', line_kw: Mapping[Any, Any] | None = None, fill_between_kw: Mapping[Any, Any] | None = None, errorbar_kw: Mapping[Any, Any] | None = None) -> Self: ...
 
 class QueryCostDisplay:
     results: Any
@@ -42,9 +46,17 @@ class QueryCostDisplay:
 class ValidationCurveDisplay:
     tuning: Any
     train_errors: Any
+    param_name: Any
+    param_range: Any
+    train_scores: Any
+    test_scores: Any
+    score_name: Any
     ax_: Any
     figure_: Any
-    def __init__(self, tuning: Any, *, train_errors: NDArray[Any] | None = None) -> None: ...
+    lines_: Sequence[Any] | None
+    fill_between_: Sequence[Any] | None
+    errorbar_: Sequence[Any] | None
+    def __init__(self, tuning: Any = None, *, train_errors: NDArray[Any] | None = None, param_name: str | None = None, param_range: Rows | None = None, train_scores: NDArray[Any] | None = None, test_scores: NDArray[Any] | None = None, score_name: str | None = None) -> None: ...
     @classmethod
     def from_estimator(cls, *args: Any, **kwargs: Any) -> Any: ...
-    def plot(self, ax: Any = None) -> Any: ...
+    def plot(self, ax: Any = None, *, negate_score: Bool | None = None, score_name: str | None = None, score_type: Literal['test', 'train', 'both'] | None = None, std_display_style: Literal['fill_between', 'errorbar'] | None = 'fill_between', line_kw: Mapping[Any, Any] | None = None, fill_between_kw: Mapping[Any, Any] | None = None, errorbar_kw: Mapping[Any, Any] | None = None) -> Self: ...

@@ -4,6 +4,7 @@ from .contingency import ContingencyTable as ContingencyTable
 from .costs import CostSensitiveClassifier as CostSensitiveClassifier
 from ..display.binary import DetCurveDisplay as DetCurveDisplay
 from ..display.binary import PrecisionRecallDisplay as PrecisionRecallDisplay
+from ..display.residuals import PredictionErrorDisplay as PredictionErrorDisplay
 from ..display.binary import RocCurveDisplay as RocCurveDisplay
 from .classification import accuracy_score as accuracy_score
 from .curves import auc as auc

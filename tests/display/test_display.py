@@ -24,7 +24,7 @@ from fastclf import (  # noqa: E402  # noqa: E402
     Perceptron,
     display,
 )
-from fastclf.display import binary, curves, matrix, models  # noqa: E402
+from fastclf.display import binary, curves, matrix, models, residuals  # noqa: E402
 from fastclf.table import Table, TableClassifier  # noqa: E402
 
 pytestmark = pytest.mark.once
@@ -41,7 +41,7 @@ def ax():
     axes.figure.canvas.draw()
 
 
-@pytest.mark.parametrize("module", [binary, curves, matrix, models])
+@pytest.mark.parametrize("module", [binary, curves, matrix, models, residuals])
 def test_the_examples_run(module):
     result = doctest.testmod(module)
     assert result.attempted > 0
@@ -109,6 +109,52 @@ def test_the_learning_curve_shows_both_sides(ax):
     for line, scores in zip(ax.lines, (test, train), strict=True):
         np.testing.assert_allclose(line.get_xydata(), np.c_[sizes, 1 - scores.mean(axis=1)])
     np.testing.assert_array_equal(drawn.train_sizes, sizes)
+
+
+@pytest.mark.parametrize("kind", ["fill_between", "errorbar", None])
+def test_curves_of_scores_are_drawn_as_scikit_learn_draws_them(kind):
+    from sklearn import model_selection
+
+    model, grid = KNeighborsClassifier(), {"param_name": "n_neighbors", "param_range": [1, 3, 40]}
+    style = {"score_type": "both", "std_display_style": kind, "negate_score": True, "scoring": "accuracy", "cv": 3}
+    for ours, theirs, options in (
+        (display.LearningCurveDisplay, model_selection.LearningCurveDisplay, {"train_sizes": [0.6, 1.0]}),
+        (display.ValidationCurveDisplay, model_selection.ValidationCurveDisplay, grid),
+    ):
+        a, b = (cls.from_estimator(model, X, NAMES, **options, **style) for cls in (ours, theirs))
+        for line, other in zip(a.ax_.lines, b.ax_.lines, strict=True):
+            assert np.allclose(line.get_xydata(), other.get_xydata())
+        assert (a.ax_.get_xlabel(), a.ax_.get_ylabel()) == (b.ax_.get_xlabel(), b.ax_.get_ylabel())
+        assert a.ax_.get_xscale() == b.ax_.get_xscale()
+        assert [drawn is None for drawn in (a.lines_, a.errorbar_, a.fill_between_)] == [
+            drawn is None for drawn in (b.lines_, b.errorbar_, b.fill_between_)
+        ]
+    matplotlib.pyplot.close("all")
+
+
+def test_curves_are_drawn_from_scores_without_an_estimator(ax):
+    scores = {"train_scores": np.ones((2, 3)), "test_scores": np.full((2, 3), 0.5)}
+    drawn = display.ValidationCurveDisplay(param_name="C", param_range=[1, 2], score_name="hits", **scores).plot(ax)
+    assert [line.get_ydata().tolist() for line in drawn.lines_] == [[1, 1], [0.5, 0.5]]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("C", "hits")
+    drawn = display.LearningCurveDisplay(train_sizes=[5, 9], score_name="hits", **scores).plot(ax, score_type="test")
+    assert [line.get_ydata().tolist() for line in drawn.lines_] == [[0.5, 0.5]]
+    with pytest.raises(TypeError, match="tuning is None; param_name"):
+        display.ValidationCurveDisplay(param_name="C")
+
+
+@pytest.mark.parametrize("kind", ["residual_vs_predicted", "actual_vs_predicted"])
+def test_errors_of_predicted_numbers_are_drawn_as_scikit_learn_draws_them(kind):
+    model = fastclf.DecisionTreeRegressor(max_depth=3).fit(X[:, :2], X[:, 2])
+    given = {"kind": kind, "subsample": 40, "random_state": 3}
+    drawn, other = (
+        cls.from_estimator(model, X[:, :2], X[:, 2], **given)
+        for cls in (display.PredictionErrorDisplay, metrics.PredictionErrorDisplay)
+    )
+    assert np.array_equal(drawn.scatter_.get_offsets(), other.scatter_.get_offsets())
+    assert np.array_equal(drawn.line_.get_xydata(), other.line_.get_xydata())
+    assert (drawn.ax_.get_xlabel(), drawn.ax_.get_ylabel()) == (other.ax_.get_xlabel(), other.ax_.get_ylabel())
+    matplotlib.pyplot.close("all")
 
 
 def test_the_cost_of_a_query_is_drawn_beside_the_error(ax):
