@@ -396,8 +396,8 @@ class _Numbers(NamedTuple):
 class SVC(OnDask):
     """A support vector machine with a kernel, on Dask: `fastclf.SVC`, bit for bit.
 
-    Each pair of classes is solved by a worker, which gets the rows of both classes. `kernel` is a name, and `budget`,
-    `probability` and `warm_start` are not offered.
+    Each pair of classes is solved by a worker, which gets the rows of both classes. `kernel` is a name; `budget`,
+    `probability` and `warm_start` are not offered; `verbose` and `callback` have no effect.
     """
 
     def _fit(self, places, X, y, sample_weight):
@@ -478,6 +478,7 @@ class LinearSVC(OnDask):
     Its solver goes back to single rows, so that each worker that fits a class against the rest gets all rows: classes
     are fitted at once, but X has to fit into the memory of a worker. With more columns than rows, and more than 1024
     columns, NumPy's matrix products may have other bits if a worker has another number of threads than the client.
+    `verbose` and `callback` have no effect.
     """
 
     def _fit(self, places, X, y, sample_weight):

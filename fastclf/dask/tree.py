@@ -361,9 +361,17 @@ class _Tree(OnDask):
 
 @on_dask(plain.DecisionTreeClassifier)
 class DecisionTreeClassifier(_Tree):
-    """A decision tree for labels, grown by columns on Dask: `fastclf.DecisionTreeClassifier`, bit for bit."""
+    """A decision tree for labels, grown by columns on Dask: `fastclf.DecisionTreeClassifier`, bit for bit.
+
+    Each worker has some of the columns, and the labels and weights of all rows. `ccp_alpha='cv'` and
+    `splitter='random'` are not offered.
+    """
 
 
 @on_dask(plain.DecisionTreeRegressor)
 class DecisionTreeRegressor(_Tree):
-    """A decision tree for numbers, grown by columns on Dask: `fastclf.DecisionTreeRegressor`, bit for bit."""
+    """A decision tree for numbers, grown by columns on Dask: `fastclf.DecisionTreeRegressor`, bit for bit.
+
+    Each worker has some of the columns, and the numbers and weights of all rows. `ccp_alpha='cv'` and
+    `splitter='random'` are not offered.
+    """
