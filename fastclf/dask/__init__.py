@@ -9,6 +9,7 @@ _MODULES = {
         "centroid": "NearestCentroid",
         "lazy": "Lazy",
         "linear": "LeastSquaresClassifier RidgeClassifier",
+        "logistic": "LogisticRegression",
         "model_selection": "cross_validate tune",
         "neighbors": "KNeighborsClassifier KNeighborsDensity KNeighborsRegressor NearestNeighbors load",
         "perceptron": "Perceptron",

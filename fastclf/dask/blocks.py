@@ -45,6 +45,15 @@ class Reader(NamedTuple):
         model.n_jobs = threads_of(model.n_jobs)
         return model
 
+    def codes(self, classes, y, weight):
+        """The class codes of rows; with `spreads`, rows of weight 0 have the code 0."""
+        if not self.spreads or weight is None:
+            return encode_known(classes, y)
+        codes, heavy = np.zeros(len(y), np.intp), weight > 0
+        if heavy.any():
+            codes[heavy] = encode_known(classes, y[heavy])
+        return codes
+
     def read(self, X, y, weight):
         """(rows, labels, weights or None) of a partition; None if it has no rows."""
         if X.shape[0] == 0:
@@ -85,7 +94,7 @@ def summaries(parts, reader):
     found = []
     for number, arrays in parts:
         with naming(number):
-            read, length = reader.read(*arrays), arrays[0].shape[0]
+            read, length = reader.read(*arrays), len(arrays[1])
             if read is None:
                 found.append(Summary(number, 0, 0, None, False, length=length))
                 continue
@@ -147,10 +156,10 @@ def block_sums(pieces, reader, classes, job, job_arguments):
                 rows, y, weight = reader.read(*arrays)
             with naming(number, start):
                 rows, y, weight = rows[start:stop], y[start:stop], None if weight is None else weight[start:stop]
-                sums = job(model, rows, encode_known(classes, y), weight, bounds, *job_arguments)
+                sums = job(model, rows, reader.codes(classes, y, weight), weight, bounds, *job_arguments)
         else:
             rows, y, weight = _joined(sources)
-            sums = job(model, rows, encode_known(classes, y), weight, bounds, *job_arguments)
+            sums = job(model, rows, reader.codes(classes, y, weight), weight, bounds, *job_arguments)
         found.append((first, sums))
     return found
 
@@ -273,7 +282,7 @@ class Shards:
     def here(self, refs):
         """(rows, codes, weights or None) from references to copies of rows that follow each other."""
         rows, y, weight = _joined(self.places.get(refs))
-        return rows, encode_known(self.classes, y), weight
+        return rows, self.reader.codes(self.classes, y, weight), weight
 
     def rows_at(self, numbers):
         """The rows with these numbers, which ascend, as one array."""

@@ -153,7 +153,7 @@ def _solved(H, g, edge, start, u, G):
 
 def _by_columns(model, tol, every):
     """The minimum of the quadratic model by coordinate descent, without the matrix of second derivatives."""
-    problem, K, p = model.problem, model.problem.K, len(model.taken)
+    problem, K, p = model.problem.held(), model.problem.K, len(model.taken)
     columns, mean = _columns(problem)
     n = len(problem.codes)
     share = _probabilities(problem, model.theta)

@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from .._csr import Csr
 from .._threads import aside, ranges
 from .._validation import as_matrix
 from ..sums.blocks import BLOCK_WORK, added, even_bounds, n_blocks, over_blocks
+from ..sums.class_sums import span_bounds
 from .row_gram import DenseCentred, Factor
 from .scores import linear_scores, products_with, transposed
 
@@ -138,7 +140,7 @@ class Likelihood:
         # The tolerance of the fit, or None. With a tolerance, a lower bound replaces the norm of a gradient if the
         # bound shows already that the point is not optimal.
         self.tol = None
-        self.sparse, self.bias = isinstance(X, Csr), float(intercept)
+        self.sparse, self.bias = self._is_sparse(X), float(intercept)
         self.width = self.K if self.K == 1 else -(-self.K // kernels.LANES) * kernels.LANES
         self.n_panels = -(-len(X) // kernels.PANEL)
         self._measure()
@@ -149,6 +151,21 @@ class Likelihood:
             self.mean, self._spread = np.zeros(self.d), np.hypot(self._spread, self.mean)
         self.curvature = None  # the last second derivatives of the kind "full", of all rows or of a sample
         self._penalise(penalty, l1)
+
+    # A subclass may have rows that are not in this process. It overrides the methods that read rows.
+
+    @staticmethod
+    def total_of(rows, weights):
+        """The sum of the weights of all rows."""
+        return float(len(rows)) if weights is None else total_weight(weights)
+
+    @staticmethod
+    def _is_sparse(X):
+        return isinstance(X, Csr)
+
+    def held(self):
+        """The problem with its rows in this process."""
+        return self
 
     def _measure(self):
         self.d = self.n_columns = self.X.shape[1]
@@ -276,12 +293,13 @@ class Likelihood:
 
     def sum_of_weights(self, step):
         """The sum of the weights of every step-th panel of rows."""
-        weights = self.weights
+        n, weights = len(self.X), self.weights
+        if step == 1:
+            return self.total_of(self.X, weights if len(weights) else None)
         if len(weights) == 0:
-            if step == 1:
-                return float(len(self.X))
-            weights = np.broadcast_to(1.0, len(self.X))
-        return float(sum(weights[i :: kernels.PANEL * step].sum() for i in range(kernels.PANEL)))
+            whole, rest = divmod(n, kernels.PANEL)
+            return float(-(-whole // step) * kernels.PANEL + (rest if whole % step == 0 else 0))
+        return float(panel_weights(weights, 0, step).sum())
 
     def n_blocks(self, curvature):
         """The number of (d + 1, d + 1) blocks in second derivatives of a kind; see `evaluate` for the kinds."""
@@ -364,24 +382,9 @@ class Likelihood:
         The curvature of a row falls with its loss: that of a row whose class is nearly certain hardly counts.
         """
         coef, intercept = Likelihood.coefficients(self, theta)
-        p = linear_scores(self.X, coef, intercept, self.threads)
-        if self.K == 1:
-            np.exp(np.negative(np.abs(p, out=p), out=p), out=p)
-            p /= (1 + p) ** 2  # p (1 - p), to full precision also where p rounds to 1
-            doubt = p[:, 0].copy()
-        else:
-            p -= p.max(axis=1, keepdims=True)
-            np.exp(p, out=p)
-            p /= p.sum(axis=1, keepdims=True)
-            doubt = 1 - np.einsum("ik,ik->i", p, p)
-        if len(self.weights):
-            doubt *= self.weights
-        order = np.argsort(doubt)
-        certain = int(np.searchsorted(np.cumsum(doubt[order]), share * doubt.sum()))
-        if len(order) - certain > most:
-            return None
-        rows = np.sort(order[certain:])
-        return RowsInDoubt(self, rows, p[rows])
+        doubt, p = doubts(self.X, coef, intercept, self.weights, self.threads)
+        rows = in_doubt(doubt, share, most)
+        return None if rows is None else RowsInDoubt(self, rows, p[rows])
 
     def _assembled(self, sums, curvature):
         """The matrix of second derivatives, from sums over rows in which only the upper half of each block is set."""
@@ -417,16 +420,20 @@ class Likelihood:
 
         A row takes `work` multiplications; a state has `doubles` numbers.
         """
-        rows = (self.X, self.X.data) if self.sparse else (self.X,)
         work *= kernels.PANEL
         n_steps = -(-self.n_panels // step)
         worth = n_steps * work // max(BLOCK_WORK, _WORK_PER_NUMBER * doubles)
         bounds = even_bounds(n_steps, min(n_steps, n_blocks(worth, doubles)))
+        return self._over_blocks(bounds, max(1, _FIRST_WORK // work), kernel, begin, step)
+
+    def _over_blocks(self, bounds, first, kernel, begin, step):
+        """The states of `_over_panels` for blocks whose bounds count every step-th panel."""
+        rows = (self.X, self.X.data) if self.sparse else (self.X,)
 
         def add(start, stop, state):
             kernel(*rows, start * step, min(stop * step, self.n_panels), step, state)
 
-        return over_blocks(bounds, max(1, _FIRST_WORK // work), begin, add, self.threads)
+        return over_blocks(bounds, first, begin, add, self.threads)
 
     def _moments(self):
         """(mean, standard deviation) of each column, weighted."""
@@ -461,13 +468,11 @@ class Likelihood:
             total, squares, most = np.zeros((3, self.d))
             step = max(1, _ENTRIES // self.length)
             for start in range(0, len(self.X), step):
-                rows = self.X[start : start + step]
-                columns = rows.indices
-                z = rows.data * factor[columns]
-                weighted = z * self.weights[start : start + step][rows.row_numbers()] if len(self.weights) else z
-                total += np.bincount(columns, weighted, self.d)
-                squares += np.bincount(columns, weighted * z, self.d)
-                np.maximum.at(most, columns, np.abs(z))
+                part = slice(start, start + step)
+                found = sparse_moments(self.X[part], self.weights[part], factor)
+                total += found[0]
+                squares += found[1]
+                np.maximum(most, found[2], out=most)
             return total, squares, most
         parts = self._over_panels(
             lambda X, start, stop, _, found: kernels.moments(
@@ -479,6 +484,55 @@ class Likelihood:
         )
         found = np.array(parts)[:, :, : self.d]
         return found[:, 0].sum(axis=0), found[:, 1].sum(axis=0), found[:, 2].max(axis=0)
+
+
+def total_weight(weights):
+    """The sum of the weights, added in spans of rows."""
+    return float(sum(weights[start:stop].sum() for start, stop in pairwise(span_bounds(len(weights), 0, 0))))
+
+
+def panel_weights(weights, first, step):
+    """The sums of the weights of every step-th panel of rows, where the first row is in panel number `first`."""
+    whole, start = len(weights) // kernels.PANEL, -first % step
+    sums = weights[: whole * kernels.PANEL].reshape(whole, kernels.PANEL)[start::step].sum(axis=1)
+    rest = weights[whole * kernels.PANEL :]
+    return np.append(sums, rest.sum()) if len(rest) and (first + whole) % step == 0 else sums
+
+
+def sparse_moments(rows, weights, factor):
+    """(weighted sum, weighted sum of squares, largest absolute value) of each column of sparse rows after scaling."""
+    columns, most = rows.indices, np.zeros(rows.n_columns)
+    z = rows.data * factor[columns]
+    weighted = z * weights[rows.row_numbers()] if len(weights) else z
+    np.maximum.at(most, columns, np.abs(z))
+    return np.bincount(columns, weighted, len(factor)), np.bincount(columns, weighted * z, len(factor)), most
+
+
+def doubts(X, coef, intercept, weights, threads):
+    """(the weight of each row in the curvature, (n,); its probabilities, (n, K)) for dense rows.
+
+    For two classes p (1 - p) stands in the place of the probabilities.
+    """
+    p = linear_scores(X, coef, intercept, threads)
+    if len(coef) == 1:
+        np.exp(np.negative(np.abs(p, out=p), out=p), out=p)
+        p /= (1 + p) ** 2  # p (1 - p), to full precision also where p rounds to 1
+        doubt = p[:, 0].copy()
+    else:
+        p -= p.max(axis=1, keepdims=True)
+        np.exp(p, out=p)
+        p /= p.sum(axis=1, keepdims=True)
+        doubt = 1 - np.einsum("ik,ik->i", p, p)
+    if len(weights):
+        doubt *= weights
+    return doubt, p
+
+
+def in_doubt(doubt, share, most):
+    """The rows, ascending, that have all but `share` of the doubt; None if their number exceeds `most`."""
+    order = np.argsort(doubt)
+    certain = int(np.searchsorted(np.cumsum(doubt[order]), share * doubt.sum()))
+    return np.sort(order[certain:]) if len(order) - certain <= most else None
 
 
 class RowsInDoubt:

@@ -15,6 +15,7 @@ from .._validation import (
     require_integer,
     require_number,
 )
+from ..sums.class_sums import class_counts
 from .elastic_net import proximal_points
 from .likelihood import Likelihood, RowSpace
 from .minimisers import continued_points, gradient_points, newton_is_faster, newton_points, quasi_newton_points
@@ -219,13 +220,9 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
         rows = X if is_native(X) else as_rows(X, name)
         labels = as_labels(y, sample_weight, len(rows), name)
         classes, codes, weights = labels.classes, labels.spread(len(rows), np.int32), labels.weight
-        if first.solver == "liblinear" and len(classes) > 2:
-            raise ValueError(
-                "The 'liblinear' solver does not support multiclass classification (n_classes >= 3). Either use another"
-                " solver or wrap the estimator in a OneVsRestClassifier to keep applying a one-versus-rest scheme."
-            )
+        check_classes(first.solver, classes)
         if first.class_weight is not None:
-            factor = class_factors(first.class_weight, classes, np.bincount(codes, weights))
+            factor = class_factors(first.class_weight, classes, class_counts(codes, weights, len(classes)))
             weights = factor[codes] * (1.0 if weights is None else weights)
         dtype = first._coefficient_dtype(X, rows)
         columns = first._fitted_columns(X, rows)
@@ -360,6 +357,15 @@ def check_solver(solver, penalty, dual):
         raise ValueError("C=np.inf as well as penalty=None is not supported for the liblinear solver")
 
 
+def check_classes(solver, classes):
+    """Refuse more than two classes where scikit-learn's solver refuses them."""
+    if solver == "liblinear" and len(classes) > 2:
+        raise ValueError(
+            "The 'liblinear' solver does not support multiclass classification (n_classes >= 3). Either use another"
+            " solver or wrap the estimator in a OneVsRestClassifier to keep applying a one-versus-rest scheme."
+        )
+
+
 class Fit(NamedTuple):
     """The result of `path_of` for one model."""
 
@@ -389,14 +395,14 @@ class Fit(NamedTuple):
         return small, (intercept + (coef - small) @ self.problem.centre).astype(dtype)
 
 
-def path_of(models, strengths, rows, codes, n_classes, weights):
+def path_of(models, strengths, rows, codes, n_classes, weights, likelihood=Likelihood):
     """Yield the `Fit` of each model; models differ only in their penalties, which are `strengths`.
 
-    Each fit starts from the result of the one before.
+    Each fit starts from the result of the one before. `likelihood` is the class of the problem.
     """
     first = models[0]
     threads = n_threads(first.n_jobs)
-    total = len(rows) if weights is None else weights.sum()
+    total = likelihood.total_of(rows, weights)
     problem = point = coef = intercept = None
     for model, (l2, l1) in zip(models, strengths):
         l2, l1 = l2 / total, l1 / total
@@ -412,7 +418,7 @@ def path_of(models, strengths, rows, codes, n_classes, weights):
             else:
                 points = continued_points(problem, start, model.tol)
         else:
-            problem = Likelihood(rows, codes, n_classes, weights, l2, bool(model.fit_intercept), threads, l1)
+            problem = likelihood(rows, codes, n_classes, weights, l2, bool(model.fit_intercept), threads, l1)
             if problem.fits_row_space and model.solver != "gradient":
                 problem = RowSpace(problem, threads)
             points = model._points(problem, model._start(problem))
