@@ -18,7 +18,7 @@ from .. import _simd
 from .._aligned import aligned
 from .._csr import Csr
 from .._threads import aside_if_many, ranges, run
-from .scores import linear_scores
+from .scores import by_column, linear_scores
 from .votes import first_samples, votes_until
 
 kernels = _simd.load("linear_model._perceptron")
@@ -273,25 +273,28 @@ class Group:
         if plan.penalty is not None:
             square, size = np.einsum("ij,ij->i", w, w), np.abs(w).sum(axis=1)
             self.shrinking = Shrinking(*plan.penalty, joined("scale"), square, size, joined("due"), joined("paid"))
+        self._scatter()
 
     def _scatter(self):
-        """Copy the parts of the concatenated arrays back to the learners."""
+        """Make the arrays of the learners views of parts of the concatenated arrays.
+
+        A learner that stops leaves the group. The others then get new arrays, so that its own remain as they are.
+        """
         n = len(self.learners[0].w)
         for i, learner in enumerate(self.learners):
             part = slice(i * n, (i + 1) * n)
-            learner.w, learner.b = self.hyperplanes.w[part].copy(), self.hyperplanes.b[part].copy()
+            learner.w, learner.b = self.hyperplanes.w[part], self.hyperplanes.b[part]
             if self.epoch.lag_w is not None:
-                learner.lag_w, learner.lag_b = self.epoch.lag_w[part].copy(), self.epoch.lag_b[part].copy()
+                learner.lag_w, learner.lag_b = self.epoch.lag_w[part], self.epoch.lag_b[part]
             if self.plan.penalty is not None:
                 for name in ("scale", "due", "paid"):
-                    setattr(learner, name, getattr(self.shrinking, name)[part].copy())
+                    setattr(learner, name, getattr(self.shrinking, name)[part])
 
     def train(self):
         """A generator: run epochs until every learner has stopped."""
         plan, epoch = self.plan, self.epoch
         for n_iter in range(1, plan.max_iter + 1):
             stopped = yield from self._make_epoch(n_iter)
-            self._scatter()
             going = []
             for learner, loss, mistakes, margin in zip(self.learners, epoch.loss, epoch.mistakes, epoch.margin):
                 learner.n_iter, learner.t = n_iter, epoch.t
@@ -397,7 +400,6 @@ class Group:
         while start < stop:
             start = kernels.learn_range(samples.data, samples, hyperplanes, epoch, start, stop)
             if start < stop:
-                self._scatter()
                 yield from self._consider(self.learners[0])
 
     def _consider(self, learner):
@@ -405,7 +407,7 @@ class Group:
         weights = learner.w, learner.b
         wrong, _ = yield from count_wrong(self.samples, self.members, self.plan, learner, *weights, learner.best, True)
         if wrong < learner.best:
-            learner.best, learner.pocket = wrong, weights
+            learner.best, learner.pocket = wrong, tuple(each.copy() for each in weights)
 
     def _order(self):
         """The row of each sample of an epoch, or None for all rows in order."""
@@ -498,6 +500,8 @@ def judged(samples, members, plan, learners, kept):
     kept: the weights (w, b) of each learner.
     """
     judge = Judge(plan.joint, *judge_arrays(learners, kept))
+    if samples.indptr is not None:
+        judge = judge._replace(w=by_column(judge.w))  # once for all blocks
     X, n = samples.matrix(), len(samples.codes) if members is None else len(members)
     found = []
     for start, stop in pairwise(judge.bounds(n)):
