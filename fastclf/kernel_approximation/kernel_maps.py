@@ -103,7 +103,8 @@ class RBFSampler(_RandomMap):
         columns = self._fitted_columns(X, rows)
         d = columns["n_features_in_"]
         random = as_random_state(self.random_state)
-        weights = np.sqrt(2 * gamma_of(self.gamma, rows)) * random.normal(size=(d, n_components))
+        weights = random.normal(size=(d, n_components))
+        weights *= np.sqrt(2 * gamma_of(self.gamma, rows))
         offset = random.uniform(0, 2 * np.pi, size=n_components)
         return self._become(
             **columns,
@@ -124,11 +125,12 @@ class RBFSampler(_RandomMap):
         """
         self._require_fitted()
         X = self._new_samples(X)
-        coef = np.ascontiguousarray(self.random_weights_.T, np.float64)
+        coef = self.random_weights_.T.astype(np.float64, copy=False)
         out = np.empty((len(X), self._n_out()), np.result_type(X.dtype, self.random_weights_.dtype))
+        length = np.sqrt(2 / self._n_out())
         for start, stop, rows in self._blocks(X, self._n_out()):
             angle = linear_scores(rows, coef, self.random_offset_)
-            out[start:stop] = np.cos(angle, out=angle) * np.sqrt(2 / self._n_out())
+            np.multiply(np.cos(angle, out=angle), length, out=out[start:stop], casting="same_kind")
         return out
 
     def _n_out(self):

@@ -61,6 +61,10 @@ class Search(NamedTuple):
         return Search(queries[chosen], self_row, *others, first)
 
 
+# The hits of this number of queries are copied between two checks for Ctrl-C.
+_FEW_HITS = 64
+
+
 class Heaps:
     """The k nearest rows of each query of a block, among the rows that one thread has searched."""
 
@@ -128,15 +132,16 @@ class Hits:
         The hits of query i end before ends[i].
         """
         query, row, distance = self.query[:n_hits], self.row[:n_hits], self.distance[:n_hits]
-        order = np.lexsort((row, query))
+        order = np.argsort(query * (int(row.max(initial=0)) + 1) + row)  # the numbers differ, and fit 64 bits
         return row[order], distance[order], np.cumsum(np.bincount(query, minlength=len(self.tau)))
 
     def keep(self, n_hits):
         """Called after each kernel call: move the hits from the buffer to `pieces`."""
         rows, distances, ends = self.by_query(n_hits)
-        for i in np.unique(self.query[:n_hits]):
-            part = slice(ends[i - 1] if i else 0, ends[i])
-            self.pieces[i].append((rows[part].copy(), distances[part].copy()))
+        ends = ends.tolist()
+        for pieces, start, stop in zip(self.pieces, [0, *ends], ends):
+            if start < stop:
+                pieces.append((rows[start:stop], distances[start:stop]))
 
 
 class Index(DeclaredState):
@@ -206,7 +211,8 @@ class Index(DeclaredState):
                 put_hits(i, *map(np.concatenate, zip(*pieces)), indices_out, distances_out)
                 for hits in found:
                     hits.pieces[i - start] = None
-                yield
+                if i % _FEW_HITS == 0:
+                    yield
 
         most = max(1, min(capacity // self.unit, _RADIUS_QUERIES))
         self._run(search, self._plan(search, 256 + self._query_bytes(0), most, memory), begin, finish)

@@ -11,59 +11,56 @@ from .._threads import ranges
 from ..linear_model.scores import _arrays
 from .soft_margin import kernels
 
-# The number of rows in the first call of the compiled epoch, before any call was timed.
-_FIRST_ROWS = 256
+# _FIRST_ENTRIES: the number of entries of the rows that the first call of compiled code visits, before any call was
+# timed.
+# _MOST_VISITS: the most rows that a call visits.
+_FIRST_ENTRIES, _MOST_VISITS = 1 << 16, 1 << 30
 
 
 class Epochs:
-    """The state of one descent, epoch after epoch; compiled code reads it as `descent_t` (`_soft_margin.pyx`).
+    """The state of one descent, epoch after epoch; compiled code reads and changes it as `descent_t`
+    (`_soft_margin.pyx`).
 
     Attributes
     ----------
     y, most, ridge, square : ndarray of shape (n,), float64
         The arrays of the `Problem`; only read.
-    bias, offset : float
-        The value of the bias column, and the part of the intercept that is not in its weight; only read.
+    bias, offset, tol : float
+        The value of the bias column, the part of the intercept that is not in its weight, and the violation at which
+        the descent ends; only read.
     alpha : ndarray of shape (n,), float64
-        Changed by the kernel.
     w : ndarray of shape (d + 1,), float64
-        sum_i alpha_i y_i x_i, with the bias column; changed by the kernel.
+        sum_i alpha_i y_i x_i, with the bias column.
     order : ndarray, int64
-        The rows of the epoch in their order, shuffled by `begin`.
-    kept : ndarray, int8
-        For each row in `order`, whether the next epoch visits it; written by the kernel.
+        The rows with a cost above 0, those first that the epoch visits.
+    n_active, n_begun, at : int
+        The number of rows that the epoch visits, this number at its start, and the number of those already visited.
+    seed : int
+        The state of the random numbers, which decide the order of the visits.
     high, low : float
-        The gradients beyond which a row at a bound is left out; set by `leave_out` and `take_all`.
+        The gradients beyond which a row at a bound is left out.
     largest, least : float
-        The largest and the smallest projected gradient of the epoch; set to 0 by `begin`, changed by the kernel.
+        The largest and the smallest projected gradient of the epoch so far.
+    gap : float
+        largest - least of the last epoch.
+    done : bool
+        Whether the last epoch has ended the descent.
     """
 
     __slots__ = (
-        *("y", "most", "ridge", "square", "bias", "offset"),
-        *("alpha", "w", "order", "kept", "high", "low", "largest", "least"),
+        *("y", "most", "ridge", "square", "bias", "offset", "tol", "alpha", "w", "order", "n_active", "n_begun", "at"),
+        *("seed", "high", "low", "largest", "least", "gap", "done"),
     )
 
-    def __init__(self, problem, alpha, offset):
+    def __init__(self, problem, alpha, offset, tol, rng):
         self.y, self.most, self.ridge, self.square = problem.y, problem.most, problem.ridge, problem.squares
-        self.bias, self.offset, self.alpha = float(problem.bias), float(offset), alpha.copy()
-        self.w = problem.combine(self.alpha * self.y)
-        self.take_all()
-
-    def take_all(self):
-        """Let the next epoch visit all rows with a cost above 0."""
+        self.bias, self.offset, self.tol, self.alpha = float(problem.bias), float(offset), tol, alpha.copy()
+        self.w = problem.combine(self.alpha * self.y) if alpha.any() else np.zeros(problem.d + 1)
         self.order = np.flatnonzero(self.most)
+        self.n_active = self.n_begun = len(self.order)
+        self.seed = int(rng.integers(1, 1 << 63))
         self.high, self.low = np.inf, -np.inf
-
-    def begin(self, rng):
-        """Begin an epoch: shuffle the rows, and reset the extreme gradients."""
-        rng.shuffle(self.order)
-        self.kept = np.empty(len(self.order), np.int8)
-        self.largest = self.least = 0.0
-
-    def leave_out(self):
-        """Let the next epoch visit the rows that this one kept; this epoch's extreme gradients become the limits."""
-        self.order = self.order[self.kept.astype(bool)]
-        self.high, self.low = self.largest or np.inf, self.least or -np.inf
+        self.at, self.largest, self.least, self.gap, self.done = 0, 0.0, 0.0, 0.0, not len(self.order)
 
 
 class Descent:
@@ -74,15 +71,17 @@ class Descent:
     tol, max_iter, advance
         As for `ProximalNewton`; an epoch counts as a step.
     rng : numpy.random.Generator
-        Draws the order of the rows in each epoch.
+        Seeds the order of the rows in each epoch.
+    watched : bool
+        Whether `advance` must be called after each epoch. Otherwise it is called after several epochs.
     """
 
-    def __init__(self, tol, rng, max_iter, advance):
-        self.tol, self.rng, self.max_iter, self.advance = tol, rng, max_iter, advance
+    def __init__(self, tol, rng, max_iter, advance, watched):
+        self.tol, self.rng, self.max_iter, self.advance, self.watched = tol, rng, max_iter, advance, watched
         self.n_iter, self.stopped = 0, False
 
     def solve(self, problem, start=None):
-        """A generator that pauses several times in each epoch and returns the `Proof` of its solution."""
+        """A generator that pauses from time to time and returns the `Proof` of its solution."""
         alpha = np.zeros(problem.n) if start is None else np.minimum(start.alpha, problem.most)
         b = 0.0 if start is None else start.b
         tol = 0.5 * self.tol
@@ -105,18 +104,14 @@ class Descent:
         """The solution (w, alpha) of the problem in which the distance of the intercept from b is penalised."""
         arrays = _arrays(problem.X)
         kernel = kernels.descend if len(arrays) == 1 else kernels.descend_sparse
-        epochs = Epochs(problem, alpha, b)
-        n_rows = len(epochs.order)
-        while True:
-            epochs.begin(self.rng)
-            for start, stop in ranges(0, len(epochs.order), _FIRST_ROWS):
-                kernel(*arrays, epochs, start, stop)
-                yield
-            self.n_iter += 1
-            gap = epochs.largest - epochs.least
-            self.stopped = self.advance(float, gap) or self.n_iter >= self.max_iter
-            if self.stopped or (gap <= tol and len(epochs.order) == n_rows and epochs.kept.all()):
-                return epochs.w, epochs.alpha
-            epochs.leave_out()
-            if gap <= tol or len(epochs.order) == 0:
-                epochs.take_all()
+        epochs = Epochs(problem, alpha, b, tol, self.rng)
+        for start, stop in ranges(0, 1 << 62, 1 + _FIRST_ENTRIES // problem.work, _MOST_VISITS):
+            if epochs.done or self.stopped:
+                break
+            most = min(self.max_iter - self.n_iter, 1 if self.watched else _MOST_VISITS)
+            n_epochs = kernel(*arrays, epochs, stop - start, most)
+            self.n_iter += n_epochs
+            called_off = n_epochs > 0 and self.advance(float, epochs.gap)
+            self.stopped = called_off or self.n_iter >= self.max_iter
+            yield
+        return epochs.w, epochs.alpha

@@ -7,7 +7,7 @@ from .._estimator import Classifier, only_if
 from .._exceptions import not_fitted_error, warn
 from .._labels import as_label_vector, as_labels, class_factors
 from .._state_table import Array, SizeOf, Value, declare, has, where
-from .._threads import n_threads
+from .._threads import map_rows, n_threads
 from .._validation import as_float64, as_matrix, require_choice, require_integer, require_number
 from ..kernels.gamma import gamma_of
 from ..kernels.values import Kernel, Rows, require_kernel
@@ -19,7 +19,6 @@ from .pair_scores import (
     few_scores,
     one_for_each_class,
     pair_scores,
-    pairs_of,
     partial_scores,
     sigmoid,
     table_scores,
@@ -326,10 +325,7 @@ class KernelMachine(Classifier):
         n_classes = len(self.classes_)
         if n_classes == 2:
             return np.column_stack([1 - P[:, 0], P[:, 0]])
-        R = np.zeros((len(P), n_classes, n_classes))
-        for p, (a, b) in enumerate(pairs_of(n_classes)):
-            R[:, a, b], R[:, b, a] = P[:, p], 1 - P[:, p]
-        return couple(R)
+        return map_rows(lambda rows: couple(rows, n_classes), P)
 
     @only_if(lambda self: self._has_sigmoids())
     def predict_log_proba(self, X):

@@ -490,29 +490,35 @@ class Plane:
         if self.sparsifies:
             solver = L1Newton(self.tol, model.max_iter, self._advance)
         else:
-            solver = (ProximalNewton if self.newton else Descent)(self.tol, rng, model.max_iter, self._advance)
-        if not self.few_rows:
+            solver = (ProximalNewton if self.newton else self._descent)(self.tol, rng, model.max_iter, self._advance)
+        if not self.few_rows and (squared or start is not None):
             found = yield from solver.solve(Problem(self.X, *parts), start)
+        elif not self.few_rows:
+            found = yield from self._descend_first(solver, Problem(self.X, *parts), rng)
         else:
-            reduced = yield from self._solve_reduced(solver, Problem(self.reduced, *parts), rng)
+            reduced = yield from self._descend_first(solver, Problem(self.reduced, *parts), rng)
             problem = Problem(self.X, *parts)
             found = problem.proof(reduced.alpha, problem.combine(reduced.alpha * self.signs), reduced.b, self.tol)
         self.n_iter = max(self.n_iter, solver.n_iter)
         return found
 
-    def _solve_reduced(self, solver, problem, rng):
-        """A generator that returns the proof of the solution for few rows.
+    def _descend_first(self, solver, problem, rng):
+        """A generator that returns the proof of the solution for few rows, or for the hinge.
 
-        Epochs of coordinate descent, which are cheap here, come first; the solver replaces them if they are slow.
+        Epochs of coordinate descent come first, which are cheap for few rows, and which few rows need for the hinge: a
+        row with an alpha at a bound leaves them. The solver replaces them if they are slow.
         """
         model = self.model
         if not self.free and self.tol >= _LEAST_DESCENT_TOL:
-            descent = Descent(self.tol, rng, min(_EPOCHS, model.max_iter), self._advance)
+            descent = self._descent(self.tol, rng, min(_EPOCHS, model.max_iter), self._advance)
             found = yield from descent.solve(problem)
             if found.violation <= self.tol or self.called_off:
                 self.n_iter = descent.n_iter
                 return found
         return (yield from solver.solve(problem))
+
+    def _descent(self, *arguments):
+        return Descent(*arguments, self.progress.watched)
 
     def _bias(self, cost):
         """The value of the bias column; the intercept is this value times the column's weight."""

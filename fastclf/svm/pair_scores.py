@@ -150,9 +150,12 @@ def sigmoid(score, A, B):
     return np.where(z >= 0, np.exp(-np.abs(z)), 1) / (1 + np.exp(-np.abs(z)))
 
 
-def couple(R):
-    """Probabilities (n, K) from R[:, a, b] = P(a | a or b) of each pair, by method 2 of Wu, Lin, Weng (2004)."""
-    n, K, _ = R.shape
+def couple(P, K):
+    """Probabilities (n, K) from P(a | a or b) of each pair a < b of K classes, by method 2 of Wu, Lin, Weng (2004)."""
+    n = len(P)
+    R = np.zeros((n, K, K))
+    a, b = np.triu_indices(K, 1)
+    R[:, a, b], R[:, b, a] = P, 1 - P
     Q = -np.swapaxes(R, 1, 2) * R
     index = np.arange(K)
     Q[:, index, index] = (np.swapaxes(R, 1, 2) ** 2).sum(axis=2) - R[:, index, index] ** 2

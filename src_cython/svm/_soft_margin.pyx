@@ -7,8 +7,8 @@
 # All sums are of doubles, in the order of the rows. `indices` and `data` have at least one entry. The w of `descend`
 # has d + 1 numbers for d columns: the last one is the weight of a column that is `bias` in every row.
 from cython cimport floating
-from libc.math cimport sqrt
-from libc.stdint cimport int32_t, int64_t
+from libc.math cimport INFINITY, sqrt
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from _vector cimport (
     LANES_D, differs_d, fmadd_d, max_d, require, spread_d, sum_d, unless_positive, vec_d, widen,
@@ -230,27 +230,33 @@ def solve(double[:, ::1] a, double[::1] x, Py_ssize_t start, Py_ssize_t stop):
 
 # Dual coordinate descent: the arrays and numbers of `coordinate_descent.Epochs`.
 ctypedef struct descent_t:
-    # fields that are only read, the same for all epochs:
+    # fields that are only read:
     const double* y            # (n,): the label of each row, +1 or -1
     const double* most         # (n,): U_i, the upper bound of each row's alpha
     const double* ridge        # (n,): r_i, the factor of alpha_i^2 / 2 in the dual objective
     const double* square       # (n,), |x_i|^2, the squared lengths of the rows
     double bias                # the value of the bias column
     double offset              # the part of the intercept that is not bias * w[d]; it is added to each score
-    # fields that are only read, set anew for each epoch:
-    const int64_t* order       # (n_order,): the numbers of the rows that the epoch visits, in order
+    double tol                 # the violation at which the descent ends
+    int64_t n_rows             # the number of rows in `order`
+    # fields that are changed:
+    int64_t* order             # the rows of the descent: first the n_active ones that the epoch visits, then the others
+    int64_t n_active
+    int64_t n_begun            # n_active at the start of the epoch
+    int64_t at                 # the number of rows that the epoch has visited and kept
+    uint64_t seed              # the state of the random numbers; it is never 0
     double high                # the gradient above which a row with alpha = 0 is left out of the next epochs
     double low                 # the gradient below which a row with alpha = U_i is left out of the next epochs
-    # fields that are changed:
     double* alpha              # (n,): the dual variable alpha of each row
     double* w                  # (d + 1,): the weights v, last that of the bias column
-    signed char* kept          # (n_order,), out: whether the next epoch visits the row
     double largest             # the largest projected gradient of the epoch so far, at least 0
     double least               # the smallest projected gradient of the epoch so far, at most 0
+    double gap                 # largest - least of the last whole epoch
+    bint done                  # whether that epoch has ended the descent
 
 
-cdef descent_t as_descent(epochs, Py_ssize_t d, Py_ssize_t stop):
-    """Pointers to the arrays of `Epochs`, which must outlive them; d: the number of columns, stop: a range's end."""
+cdef descent_t as_descent(epochs, Py_ssize_t n_rows, Py_ssize_t d):
+    """The fields of `Epochs`, which must outlive the result, for rows of d columns."""
     cdef descent_t out
     cdef const double[::1] y = epochs.y
     cdef const double[::1] most = epochs.most
@@ -258,19 +264,30 @@ cdef descent_t as_descent(epochs, Py_ssize_t d, Py_ssize_t stop):
     cdef const double[::1] square = epochs.square
     cdef double[::1] alpha = epochs.alpha
     cdef double[::1] w = epochs.w
-    cdef const int64_t[::1] order = epochs.order
-    cdef signed char[::1] kept = epochs.kept
+    cdef int64_t[::1] order = epochs.order
     cdef Py_ssize_t n = alpha.shape[0]
-    require(y.shape[0] == n and most.shape[0] == n and ridge.shape[0] == n and square.shape[0] == n)
-    require(w.shape[0] == d + 1 and stop <= order.shape[0] and kept.shape[0] == order.shape[0])
+    require(n == n_rows and y.shape[0] == n and most.shape[0] == n and ridge.shape[0] == n and square.shape[0] == n)
+    require(w.shape[0] == d + 1)
     out.y, out.most, out.ridge, out.square = &y[0], &most[0], &ridge[0], &square[0]
-    out.alpha, out.w, out.order, out.kept = &alpha[0], &w[0], &order[0], &kept[0]
-    out.bias, out.offset, out.high, out.low = epochs.bias, epochs.offset, epochs.high, epochs.low
-    out.largest, out.least = epochs.largest, epochs.least
+    out.alpha, out.w, out.n_rows, out.order = &alpha[0], &w[0], order.shape[0], NULL
+    if out.n_rows:
+        out.order = &order[0]
+    out.bias, out.offset, out.tol = epochs.bias, epochs.offset, epochs.tol
+    out.n_active, out.n_begun, out.at, out.seed = epochs.n_active, epochs.n_begun, epochs.at, epochs.seed
+    out.high, out.low, out.largest, out.least = epochs.high, epochs.low, epochs.largest, epochs.least
+    require(0 <= out.at <= out.n_active <= out.n_begun <= out.n_rows)
+    out.gap, out.done = epochs.gap, False
     return out
 
 
-cdef inline double step(descent_t* s, Py_ssize_t i, double score, signed char* kept_out) noexcept nogil:
+cdef void tell(descent_t* s, epochs):
+    """Write the numbers that a descent has changed back to `Epochs`."""
+    epochs.n_active, epochs.n_begun, epochs.at, epochs.seed = s.n_active, s.n_begun, s.at, s.seed
+    epochs.high, epochs.low, epochs.largest, epochs.least = s.high, s.low, s.largest, s.least
+    epochs.gap, epochs.done = s.gap, s.done
+
+
+cdef inline double step(descent_t* s, Py_ssize_t i, double score, bint* kept_out) noexcept nogil:
     """Minimise over alpha_i (Hsieh and others 2008, algorithm 3); returns y_i times the change of alpha_i.
 
     score: w.x_i with the bias column. kept_out: out, whether the next epoch visits the row.
@@ -300,38 +317,84 @@ cdef inline double step(descent_t* s, Py_ssize_t i, double score, signed char* k
     return (new - old) * s.y[i]
 
 
-def descend(const floating[:, ::1] X, epochs, Py_ssize_t start, Py_ssize_t stop):
-    """Take a step on each of the rows order[start:stop] of `Epochs`."""
-    cdef Py_ssize_t k, i, d = X.shape[1]
+cdef inline Py_ssize_t drawn(descent_t* s) noexcept nogil:
+    """A random row of those that the epoch has not visited yet, moved to the place `at` of the order."""
+    cdef int64_t place, row
+    s.seed ^= s.seed << 13
+    s.seed ^= s.seed >> 7
+    s.seed ^= s.seed << 17
+    place = s.at + <int64_t> (((s.seed >> 32) * <uint64_t> (s.n_active - s.at)) >> 32)
+    row = s.order[place]
+    s.order[place] = s.order[s.at]
+    s.order[s.at] = row
+    return row
+
+
+cdef bint passed(descent_t* s, bint kept) noexcept nogil:
+    """Note whether the row at the place `at` is kept; returns whether the epoch is over. Then the next one begins.
+
+    An epoch without a violation above tol ends the descent if it visited all rows and kept them.
+    """
+    cdef int64_t row
+    if kept:
+        s.at += 1
+    else:
+        s.n_active -= 1
+        row = s.order[s.at]
+        s.order[s.at] = s.order[s.n_active]
+        s.order[s.n_active] = row
+    if s.at < s.n_active:
+        return False
+    s.gap = s.largest - s.least
+    s.done = s.gap <= s.tol and s.n_active == s.n_rows
+    s.high = s.largest if s.largest > 0 else INFINITY
+    s.low = s.least if s.least < 0 else -INFINITY
+    if s.gap <= s.tol or s.n_active == 0:
+        s.n_active, s.high, s.low = s.n_rows, INFINITY, -INFINITY
+    s.n_begun, s.at, s.largest, s.least = s.n_active, 0, 0, 0
+    return True
+
+
+def descend(const floating[:, ::1] X, epochs, Py_ssize_t n_visits, Py_ssize_t n_epochs):
+    """Visit up to n_visits rows, in up to n_epochs epochs; returns the number of epochs that have ended."""
+    cdef Py_ssize_t i, d = X.shape[1], n_ended = 0
     cdef double change
-    cdef descent_t s = as_descent(epochs, d, stop)
+    cdef bint kept
+    cdef descent_t s = as_descent(epochs, X.shape[0], d)
     with nogil:
-        for k in range(start, stop):
-            i = s.order[k]
-            change = step(&s, i, dot(&X[i, 0], s.w, d) + s.bias * s.w[d], s.kept + k)
+        while n_visits > 0 and n_ended < n_epochs and not s.done:
+            n_visits -= 1
+            i = drawn(&s)
+            change = step(&s, i, dot(&X[i, 0], s.w, d) + s.bias * s.w[d], &kept)
             if change != 0:
                 add(change, &X[i, 0], s.w, d)
                 s.w[d] += change * s.bias
-    epochs.largest, epochs.least = s.largest, s.least
+            n_ended += passed(&s, kept)
+    tell(&s, epochs)
+    return n_ended
 
 
 def descend_sparse(
-    const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data, epochs, Py_ssize_t start,
-    Py_ssize_t stop
+    const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data, epochs, Py_ssize_t n_visits,
+    Py_ssize_t n_epochs,
 ):
-    """Take a step on each of the sparse rows order[start:stop] of `Epochs`."""
-    cdef Py_ssize_t k, i, e, d = len(epochs.w) - 1
+    """`descend` for sparse rows."""
+    cdef Py_ssize_t i, e, d = len(epochs.w) - 1, n_ended = 0
     cdef double change
-    cdef descent_t s = as_descent(epochs, d, stop)
+    cdef bint kept
+    cdef descent_t s = as_descent(epochs, indptr.shape[0] - 1, d)
     with nogil:
-        for k in range(start, stop):
-            i = s.order[k]
+        while n_visits > 0 and n_ended < n_epochs and not s.done:
+            n_visits -= 1
+            i = drawn(&s)
             change = s.bias * s.w[d]
             for e in range(indptr[i], indptr[i + 1]):
                 change += data[e] * s.w[indices[e]]
-            change = step(&s, i, change, s.kept + k)
+            change = step(&s, i, change, &kept)
             if change != 0:
                 for e in range(indptr[i], indptr[i + 1]):
                     s.w[indices[e]] += change * data[e]
                 s.w[d] += change * s.bias
-    epochs.largest, epochs.least = s.largest, s.least
+            n_ended += passed(&s, kept)
+    tell(&s, epochs)
+    return n_ended
