@@ -1,11 +1,11 @@
 """Every estimator at its defaults against scikit-learn's, on shapes that a seed draws: make sweep SEED=7
 
 A benchmark with known data can be tuned to; data from random seeds cannot. Each shape draws rows, columns, classes,
-noise, scale, type, balance and zeros. A cell is a method on a shape with a number of threads: a fit, predictions for a
-held-out fifth of the rows, and the prediction of one row, by both libraries in turn, in a separate process; the median
-of the rounds counts. A cell is lost if ours has no answer after `--cap` seconds. The summary has the geometric means of
-peer / ours, the number of cells below 1 (0.9 is noise on two cores), the least ratio, and the cells with a worse
-answer. `--page` writes a table of all cells.
+noise, scale, type, balance, zeros and a form, such as repeated rows or labels that are texts. A cell is a method on a
+shape with a number of threads: a fit, predictions for a held-out fifth of the rows, and the prediction of one row, by
+both libraries in turn, in a separate process; the median of the rounds counts. A cell is lost if ours has no answer
+after `--cap` seconds. The summary has the geometric means of peer / ours, the number of cells below 1 (0.9 is noise on
+two cores), the least ratio, and the cells with a worse answer. `--page` writes a table of all cells.
 """
 
 import argparse
@@ -25,7 +25,10 @@ import numpy as np
 
 # Method: (name, scikit-learn's module, our parameters, theirs, the method called, kinds of data it is not used on).
 SPARSE, UNKNOWN, PLAIN = {"text"}, {"handle_unknown": "ignore"}, {"shuffle": False}
-THREADS = {"n_jobs": "threads"}  # `estimators` replaces "threads" by the number of threads of the cell
+# `estimators` replaces "threads" by the number of threads of the cell, and "radius" by a radius with some neighbours.
+THREADS, RADIUS = {"n_jobs": "threads"}, {"radius": "radius", "outlier_label": "most_frequent"}
+CATEGORIES, MANHATTAN = {"min_categories": 100}, {"metric": "manhattan"}
+BALANCED = {"class_weight": "balanced", "min_samples_leaf": 5}
 NUMBERS = SPARSE | {"numbers", "clusters", "wide", "tiny"}
 METHODS = {
     "knn": ("KNeighborsClassifier", "neighbors", {}, THREADS, "predict", set()),
@@ -43,6 +46,16 @@ METHODS = {
     "gaussian nb": ("GaussianNB", "naive_bayes", {}, {}, "predict", SPARSE),
     "multinomial nb": ("MultinomialNB", "naive_bayes", {}, {}, "predict", set()),
     "bernoulli nb": ("BernoulliNB", "naive_bayes", {}, {}, "predict", set()),
+    "complement nb": ("ComplementNB", "naive_bayes", {}, {}, "predict", set()),
+    "categorical nb": ("CategoricalNB", "naive_bayes", CATEGORIES, CATEGORIES, "predict", NUMBERS),
+    "ridge classifier": ("RidgeClassifier", "linear_model", {}, {}, "predict", set()),
+    "centroid manhattan": ("NearestCentroid", "neighbors", MANHATTAN, MANHATTAN, "predict", SPARSE),
+    "radius": ("RadiusNeighborsClassifier", "neighbors", RADIUS, RADIUS | THREADS, "predict", SPARSE),
+    "linearsvc hinge": ("LinearSVC", "svm", {"loss": "hinge"}, {"loss": "hinge"}, "predict", set()),
+    "svc poly": ("SVC", "svm", {"kernel": "poly"}, {"kernel": "poly"}, "predict", set()),
+    "nu-svc": ("NuSVC", "svm", {"nu": 0.05}, {"nu": 0.05}, "predict", SPARSE),
+    "tree balanced": ("DecisionTreeClassifier", "tree", BALANCED, BALANCED, "predict_proba", SPARSE),
+    "rbf sampler": ("RBFSampler", "kernel_approximation", {"random_state": 0}, {"random_state": 0}, "transform", set()),
     "one-hot": ("OneHotEncoder", "preprocessing", UNKNOWN, UNKNOWN, "transform", NUMBERS),
     "polynomial": ("PolynomialFeatures", "preprocessing", {}, {}, "transform", SPARSE | {"wide"}),
     "nystroem": ("Nystroem", "kernel_approximation", {"random_state": 0}, {"random_state": 0}, "transform", SPARSE),
@@ -53,6 +66,21 @@ _QUADRATIC = 9000
 
 REGRESSORS = {"knn regressor", "tree regressor"}
 STEPS = ("fit", "ask", "row")
+
+# The forms of a table that is not sparse, with their shares in percent.
+FORMS = {
+    "plain": 40,
+    "skewed": 7,
+    "constant columns": 7,
+    "repeated rows": 7,
+    "small numbers": 5,
+    "large numbers": 5,
+    "whole numbers": 7,
+    "one-hot": 7,
+    "by column": 5,
+    "text labels": 5,
+    "one common class": 5,
+}
 
 
 def draw(rng):
@@ -76,12 +104,14 @@ def draw(rng):
         "dtype": str(rng.choice(["float32", "float64"])),
         "scaled": bool(rng.random() < 0.7),
         "skew": float(rng.choice([0, 1])),
+        "form": "plain" if kind == "text" else str(rng.choice(list(FORMS), p=np.array(list(FORMS.values())) / 100)),
         "seed": int(rng.integers(1 << 30)),
     }
 
 
 def label(shape):
-    return f"{shape['kind']} {shape['n']} x {shape['d']}, {shape['classes']} classes, {shape['dtype']}"
+    form = "" if shape["form"] == "plain" else f", {shape['form']}"
+    return f"{shape['kind']} {shape['n']} x {shape['d']}, {shape['classes']} classes, {shape['dtype']}{form}"
 
 
 def make(shape):
@@ -105,11 +135,37 @@ def make(shape):
             X = (X - X.mean(axis=0)) / (X.std(axis=0) + 1e-12)
         else:
             X = X * 10 ** rng.uniform(-2, 2, d) + rng.uniform(-5, 5, d)
-        X = np.ascontiguousarray(X, shape["dtype"])
+        X, y = formed(shape["form"], rng, X, y)
+        X = X if X.dtype == np.int64 else X.astype(shape["dtype"])
     y = np.where(rng.random(n) < shape["noise"], rng.choice(n_classes, n), y)
     y[: 2 * n_classes] = np.arange(2 * n_classes) % n_classes  # so that every class occurs
     order = rng.permutation(n)
-    return X[order], y[order]
+    X, y = X[order], y[order]
+    if shape["form"] == "text labels":
+        y = np.array([f"class {k}" for k in range(n_classes)])[y]
+    return np.asfortranarray(X) if shape["form"] == "by column" else X, y
+
+
+def formed(form, rng, X, y):
+    """(X, y) in a form of `FORMS`."""
+    n, d = X.shape
+    if form == "skewed":
+        X = np.exp(1.5 * (X - X.mean(axis=0)) / (X.std(axis=0) + 1e-12))
+    elif form == "constant columns":
+        X[:, ::3] = X[0, ::3]
+    elif form == "repeated rows":
+        drawn = rng.integers(0, 1 + n // 8, n)
+        X, y = X[drawn], y[drawn]
+    elif form in ("small numbers", "large numbers"):
+        X = X * (1e-6 if form == "small numbers" else 1e6)
+    elif form == "whole numbers":
+        X = np.round(5 * X).astype(np.int64)
+    elif form == "one-hot":
+        codes = np.clip(np.round(2 * X[:, : max(1, d // 8)] + 4), 0, 7)
+        X = (codes[:, :, None] == np.arange(8)).reshape(n, -1)
+    elif form == "one common class":
+        y = np.where(rng.random(n) < 0.99, 0, y)
+    return X, y
 
 
 def text(rng, y, n, d):
@@ -127,12 +183,22 @@ def text(rng, y, n, d):
     return X
 
 
-def estimators(method, threads, peer):
+def radius_of(X):
+    """The radius around a row of X in which a twentieth of the other rows are; 1.0 for sparse X."""
+    if not isinstance(X, np.ndarray):
+        return 1.0
+    some = X[:200].astype(float)
+    distance = [np.sqrt(((some - row) ** 2).sum(axis=1)) for row in some]
+    return float(np.quantile(distance, 0.05)) + 1e-12
+
+
+def estimators(method, threads, peer, radius):
     """{"ours", "theirs": a function that makes the unfitted estimator}."""
     names, module, ours, theirs, _, _ = METHODS[method]
     name, peers = names if isinstance(names, tuple) else (names, names)
     module = importlib.import_module(f"{'sklearnex' if peer == 'oneDAL' else 'sklearn'}.{module}")
-    theirs = {key: threads if value == "threads" else value for key, value in theirs.items()}
+    values = {"threads": threads, "radius": radius}
+    ours, theirs = ({key: values.get(str(value), value) for key, value in each.items()} for each in (ours, theirs))
     return {
         "ours": lambda: getattr(importlib.import_module("fastclf"), name)(**ours),
         "theirs": lambda: getattr(module, peers)(**theirs),
@@ -178,12 +244,12 @@ def cell(method, shape, threads, peer):
     """
     warnings.filterwarnings("ignore")
     X, y = make(shape)
-    X = abs(X) if method == "multinomial nb" else X
-    y = y.astype(float) if method in REGRESSORS else y
+    X = abs(X) if method in ("multinomial nb", "complement nb", "categorical nb") else X
+    y = np.unique(y, return_inverse=True)[1].astype(float) if method in REGRESSORS else y
     cut = X.shape[0] * 4 // 5
-    size = min(cut, _QUADRATIC) if method.startswith("svc") else cut
+    size = min(cut, _QUADRATIC) if method.startswith(("svc", "nu-svc")) else cut
     train, targets, test, truth = X[:size], y[:size], X[cut:], y[cut:]
-    made, ask = estimators(method, threads, peer), METHODS[method][4]
+    made, ask = estimators(method, threads, peer, radius_of(X)), METHODS[method][4]
     models = {}
     for who in ("ours", "theirs"):
         models[who] = made[who]()
@@ -195,7 +261,7 @@ def cell(method, shape, threads, peer):
     many = [lambda model=model: getattr(model, ask)(test) for model in (ours, theirs)]
     one = [lambda model=model: getattr(model, ask)(test[:1]) for model in (ours, theirs)]
     result = {"fit": rounds(once, 2, 9), "ask": rounds(many, 1.5, 9), "row": rounds(one, 0.4, 60)}
-    if method.startswith("knn"):  # an index may be built by the fit or by the first query
+    if method.startswith(("knn", "radius")):  # an index may be built by the fit or by the first query
         result["fit"] = [sum(pair) for pair in zip(result["fit"], result["ask"])]
     result["memory"] = [peak(call) for call in once]
     if ask == "predict":
