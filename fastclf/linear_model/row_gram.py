@@ -204,6 +204,17 @@ class DenseCentred:
         A = self._centred(np.float64) if exact and self.is_rounded else self.A
         return aside(np.matmul, A, A.T).astype(np.float64, copy=False)
 
+    def square_norm(self):
+        """An estimate of the largest eigenvalue of AA', from below but for rounding, by three steps of the power method."""
+        v = np.random.default_rng(0).standard_normal((len(self.A), 1)).astype(self.A.dtype)
+        for _ in range(3):
+            v = self._product(self.A, self._product(self.A.T, v))
+            size = float(np.linalg.norm(v))
+            if not 0 < size < np.inf:
+                return 0.0
+            v /= size
+        return size
+
     def gradients_limit(self, _):
         return 0
 
@@ -304,11 +315,13 @@ def solved(A, target, alpha, exact):
         found = _by_block_gradients(A, target, alpha)
         if found is not None:
             return found
-    gram = A.products()
+    # rounded products are not made if they cannot be used
+    rounds = A.is_rounded and alpha > _ROUNDED * A.square_norm()
+    gram = A.products(exact=True) if A.is_rounded and not rounds else A.products()
     if not np.isfinite(gram).all():
         return Solution(np.full((target.shape[1], d), np.nan), 0, np.inf)
     largest = _largest(lambda v: gram @ v, len(gram))
-    if A.is_rounded:
+    if rounds:
         found = _by_factor(A, target, alpha, gram, largest) if alpha > _ROUNDED * largest else None
         if found is not None:
             return found
