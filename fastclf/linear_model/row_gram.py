@@ -205,7 +205,7 @@ class DenseCentred:
         return aside(np.matmul, A, A.T).astype(np.float64, copy=False)
 
     def square_norm(self):
-        """An estimate of the largest eigenvalue of AA', from below but for rounding, by three steps of the power method."""
+        """An estimate of the largest eigenvalue of AA', from below, by three steps of the power method."""
         v = np.random.default_rng(0).standard_normal((len(self.A), 1)).astype(self.A.dtype)
         for _ in range(3):
             v = self._product(self.A, self._product(self.A.T, v))
