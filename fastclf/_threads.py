@@ -227,6 +227,9 @@ def run(work, items, threads):
 # call.
 _MANY_ROWS = 1 << 21
 
+# An array with at most this number of values is small: LAPACK factorises a matrix of this size within a millisecond.
+_FEW_NUMBERS = 1 << 10
+
 # The number of values in a block of rows of `map_rows`, few enough for a cache.
 _BLOCK_NUMBERS = 1 << 18
 
@@ -235,9 +238,11 @@ def aside(function, *arguments, **options):
     """function(*arguments) for a function, such as LAPACK's, that may be slow and cannot be cut into ranges.
 
     The main thread waits while another thread runs the function, so that Ctrl-C is obeyed. After Ctrl-C, the call runs
-    on unnoticed, and Python exits without waiting for its end.
+    on unnoticed, and Python exits without waiting for its end. A call with small arrays is made directly, because a
+    thread starts late where other programs have the processors.
     """
-    if threading.current_thread() is not threading.main_thread():
+    sizes = [each.size for each in arguments if isinstance(each, np.ndarray)]
+    if (sizes and max(sizes) <= _FEW_NUMBERS) or threading.current_thread() is not threading.main_thread():
         return function(*arguments, **options)
     outcome = Future()
     given = outcome, contextvars.copy_context(), sys._getframe(), function, arguments, options

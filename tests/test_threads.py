@@ -342,6 +342,15 @@ def test_what_is_done_aside_answers_raises_and_warns_as_a_call_does(monkeypatch)
         assert caught[0].filename == __file__
 
 
+def test_only_calls_with_large_arrays_take_another_thread():
+    def thread(*_):
+        return threading.current_thread()
+
+    assert aside(thread, np.ones(100), None) is threading.main_thread()
+    for arguments in ((np.ones(1 << 16),), (np.ones(100), np.ones(1 << 16)), (), (7,)):
+        assert aside(thread, *arguments) is not threading.main_thread()
+
+
 def test_python_exits_while_something_is_done_aside():
     code = "import fastclf._threads, signal, time\nsignal.alarm(1)\nfastclf._threads.aside(time.sleep, 60)"
     began = time.monotonic()
