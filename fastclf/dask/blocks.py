@@ -2,9 +2,12 @@
 
 The plain fit sums blocks of rows whose bounds depend on the shape of X, and adds their sums in order. Here a worker
 sums the blocks that lie within one of its partitions, without a copy of their rows. A block that several partitions
-share is put together from copies of its rows. The sums come back one per block, and the client adds them in order.
+share is put together from copies of its rows; if it is large, its sums go from worker to worker instead. The sums come
+back one per block, and the client adds them in order.
 """
 
+import copy
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +15,7 @@ import numpy as np
 from .._csr import Csr
 from .._estimator import clone
 from .._labels import as_label_vector, encode_known
+from .._threads import run
 from .._validation import as_sample_weight, encode_labels, require_weight
 from .partitions import Partition, aligned, as_rows, beside, by_place, columns_of, count, naming, parts_of, threads_of
 
@@ -183,6 +187,26 @@ def placed(places, X, columns, owner):
     return [list(each) for each in zip(rows, *found)], where
 
 
+def chained_sums(todo, reader, classes, job, job_arguments):
+    """[(number of the block, its state)] for (number, [state of the last place or nothing], Sources) of blocks."""
+    model, found = reader.model_here(), [None] * len(todo)
+
+    def work(i):
+        number, before, sources = todo[i]
+        state = copy.deepcopy(before[0][0][1]) if before else None  # tasks leave their arguments as they are
+        for at, arrays, start, stop in sources:
+            with naming(at):
+                rows, y, weight = reader.read(*arrays)
+            with naming(at, start):
+                rows, y, weight = rows[start:stop], y[start:stop], None if weight is None else weight[start:stop]
+                state = job(model, rows, reader.codes(classes, y, weight), weight, state, *job_arguments)
+            yield
+        found[i] = number, state
+
+    run(work, range(len(todo)), model.n_jobs)
+    return found
+
+
 class Shards:
     """The rows of a fit as partitions on places.
 
@@ -270,14 +294,9 @@ class Shards:
 
     def copies(self, start, stop):
         """References to copies of the rows start to stop, one for each partition that has some of them."""
-        refs, first = [], 0
-        for number, arrays, place, n in self.partitions:
-            low, high = max(start, first), min(stop, first + n)
-            if low < high:
-                source = Source(number, arrays, low - first, high - first)
-                refs.append(self.places.call(taken, source, self.reader, near=place))
-            first += n
-        return refs
+        return [
+            self.places.call(taken, source, self.reader, near=place) for place, source in self._sources(start, stop)
+        ]
 
     def here(self, refs):
         """(rows, codes, weights or None) from references to copies of rows that follow each other."""
@@ -294,6 +313,35 @@ class Shards:
             first += n
         return np.concatenate(self.places.get(refs))
 
+    def chained(self, job, bounds, *arguments):
+        """The states of each block, in order, after state = job(model, rows, codes, weight, state, *arguments).
+
+        The first state of a block is None. If a block lies on several places, its state goes from place to place, so
+        that no rows are copied.
+        """
+        calls, groups, more = [], {}, (self.reader, self.classes, job, arguments)
+        for number, (start, stop) in enumerate(pairwise(bounds)):
+            before, runs = [], by_run(self._sources(start, stop))
+            if len(runs) == 1:
+                [(place, sources)] = runs
+                groups.setdefault(place, []).append((number, [], sources))
+                continue
+            for place, sources in runs:
+                before = [self.places.call(chained_sums, [(number, before, sources)], *more, near=place)]
+            calls += before
+        calls += [self.places.call(chained_sums, todo, *more, near=place) for place, todo in groups.items()]
+        found = sorted((part for group in self.places.get(calls) for part in group), key=lambda part: part[0])
+        return [state for _, state in found]
+
+    def _sources(self, start, stop):
+        """(place, Source) of each partition that has some of the rows start to stop."""
+        first = 0
+        for number, arrays, place, n in self.partitions:
+            low, high = max(start, first), min(stop, first + n)
+            if low < high:
+                yield place, Source(number, arrays, low - first, high - first)
+            first += n
+
     def sums(self, job, bounds, *arguments):
         """The sums of each block, in order, by job(model, rows, codes, weight, bounds, *arguments) on the workers."""
         pieces = self._pieces(bounds)
@@ -304,6 +352,11 @@ class Shards:
         ]
         found = sorted((part for group in self.places.get(calls) for part in group), key=lambda part: part[0])
         return [sums for _, part in found for sums in part]
+
+
+def by_run(placed):
+    """[(place, items)] of runs of (place, item) with the same place."""
+    return [(place, [item for _, item in run]) for place, run in groupby(placed, key=lambda pair: pair[0])]
 
 
 def _cut_alike(column, X):

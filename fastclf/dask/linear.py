@@ -10,9 +10,9 @@ from .._threads import advance
 from .._validation import require_finite
 from ..linear_model.row_sums import sample_step
 from ..linear_model.scores import by_column
-from ..sums.blocks import added
+from ..sums.blocks import added, by_length
 from ..sums.class_sums import class_count_spans, span_bounds
-from ..sums.moments import joined_products, product_blocks, product_bounds
+from ..sums.moments import add_products, joined_products, product_bounds, product_range, product_sums
 from .base import OnDask, on_dask
 from .blocks import Reader, Shards
 
@@ -36,13 +36,16 @@ def weighed(codes, weight, factor):
     return weight if factor is None else factor[codes] * (1.0 if weight is None else weight)
 
 
-def product_sums(model, rows, codes, weight, bounds, shift, n_classes, factor):
-    """The sums of products of each block."""
-    weight = weighed(codes, weight, factor)
-    found = product_blocks(rows, codes, weight, shift, model.n_jobs, bounds, None, n_classes)
-    if not all(np.isfinite(gram.diagonal()).all() for _, gram in found):
+def product_state(model, rows, codes, weight, state, shift, n_classes, factor):
+    """The sums of products of a block after these rows."""
+    n, d = rows.shape
+    state, weight = state or product_sums(n_classes, d), weighed(codes, weight, factor)
+    with np.errstate(all="ignore"):
+        for start, stop in by_length(0, n, product_range(d)):
+            add_products(rows, codes, weight, shift, start, stop, state)
+    if not np.isfinite(state[1].diagonal()).all():
         require_finite_rows(rows, "X", type(model).__name__)
-    return found
+    return state
 
 
 def class_sizes(model, rows, codes, weight, bounds, n_classes, factor):
@@ -78,7 +81,7 @@ class ShardSums:
     def products(self, shift, progress):
         n_classes, (n, d) = len(self._shards.classes), self.shape
         bounds = product_bounds(n, n_classes, d)
-        blocks = self._shards.sums(product_sums, bounds, shift, n_classes, self._factor)
+        blocks = self._shards.chained(product_state, bounds, shift, n_classes, self._factor)
         blocks[0] = [array.copy() for array in blocks[0]]  # to which the others are added
         advance(progress, n)
         return joined_products(blocks, d)

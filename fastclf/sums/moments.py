@@ -103,8 +103,20 @@ def products(X, codes, n_classes, weight, shift, n_jobs, progress):
 
     X may be a Csr, which is made dense in ranges of rows. The cost is n d^2 / 2 multiply-adds.
     """
-    bounds = product_bounds(len(X), n_classes, X.shape[1])
-    return joined_products(product_blocks(X, codes, weight, shift, n_jobs, bounds, progress, n_classes), X.shape[1])
+    d = X.shape[1]
+    most = product_range(d)
+
+    def add(start, stop, sums):
+        add_products(X, codes, weight, shift, start, stop, sums)
+        advance(progress, stop - start)
+
+    def cut(start, stop, size):
+        return ranges(start, stop, size, most if isinstance(X, Csr) else None)
+
+    bounds = product_bounds(len(X), n_classes, d)
+    with np.errstate(all="ignore"):
+        blocks = over_blocks(bounds, most, lambda: product_sums(n_classes, d), add, n_threads(n_jobs), cut)
+    return joined_products(blocks, d)
 
 
 def product_bounds(n, n_classes, d):
@@ -112,29 +124,22 @@ def product_bounds(n, n_classes, d):
     return even_bounds(n, n_blocks(n // _BLOCK_ROWS, n_classes * d + _padded(d) ** 2))
 
 
-def product_blocks(X, codes, weight, shift, n_jobs, bounds, progress, n_classes):
-    """The sums of each block, in order: [by class, of shape (n_classes, d); upper triangle of products, padded]."""
-    d = X.shape[1]
-    width = _padded(d)
-    most = max(1, _RANGE_NUMBERS // d)
-    sparse = isinstance(X, Csr)
+def product_range(d):
+    """The number of rows that are added at a time."""
+    return max(1, _RANGE_NUMBERS // d)
 
-    def begin():
-        return [np.zeros((n_classes, d)), np.zeros((width, width))]
 
-    def add(start, stop, sums):
-        # a range of sparse rows becomes a dense array, whose first row has the index 0
-        first, rows = (start, np.asarray(X[start:stop])) if sparse else (0, X)
-        weights = None if weight is None else weight[first:]
-        kernels.add_products(rows, codes[first:], weights, shift, start - first, stop - first, *sums)
-        if progress is not None:
-            advance(progress, stop - start)
+def product_sums(n_classes, d):
+    """The sums of a block before its rows are added: [by class, (n_classes, d); upper triangle of products, padded]."""
+    return [np.zeros((n_classes, d)), np.zeros((_padded(d), _padded(d)))]
 
-    def cut(start, stop, size):
-        return ranges(start, stop, size, most if sparse else None)
 
-    with np.errstate(all="ignore"):
-        return over_blocks(bounds, most, begin, add, n_threads(n_jobs), cut)
+def add_products(X, codes, weight, shift, start, stop, sums):
+    """Add rows to the sums of a block."""
+    # a range of sparse rows becomes a dense array, whose first row has the index 0
+    first, rows = (start, np.asarray(X[start:stop])) if isinstance(X, Csr) else (0, X)
+    weights = None if weight is None else weight[first:]
+    kernels.add_products(rows, codes[first:], weights, shift, start - first, stop - first, *sums)
 
 
 def joined_products(blocks, d):
