@@ -94,6 +94,13 @@ def same_state(local, plain):
             same_bits(getattr(local, name), value, name)
 
 
+def age():
+    """(the time at which this process was started, its number)."""
+    import psutil
+
+    return psutil.Process().create_time(), os.getpid()
+
+
 @contextmanager
 def killing(monkeypatch, client, number):
     """Within it, one worker is killed while the client waits for the results of round `number`."""
@@ -101,12 +108,13 @@ def killing(monkeypatch, client, number):
 
     def get(self, refs):
         if len(seen) == number:
-            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+            # the oldest worker: if a worker dies directly after its start, Dask does not start another one
+            os.kill(min(client.run(age).values())[1], signal.SIGKILL)
         seen.append(len(refs))
         return plain_get(self, refs)
 
     with monkeypatch.context() as patch:
         patch.setattr(DaskPlaces, "get", get)
         yield seen
-    client.wait_for_workers(2)
+    client.wait_for_workers(2, timeout=120)
     assert len(seen) > number
