@@ -33,6 +33,7 @@ _MODULES = (
 
 # Names that are replaced only on request, because the answers may differ; the values say how.
 _OTHER_ANSWERS = {
+    "DecisionBoundaryDisplay": "draws regions and rows where no argument of scikit-learn's is given",
     "DecisionTreeClassifier": "takes the first of equally good splits, not one at random",
     "DecisionTreeRegressor": "takes the first of equally good splits, not one at random",
     "LearningCurveDisplay": "draws errors where no argument says how to draw scores",
@@ -59,7 +60,7 @@ def patch_sklearn(names=None, verbose=False):
 
     A name is replaced if fastclf's object takes every parameter that scikit-learn's takes and gives its answers: not
     the perceptron, which shuffles in other orders, decision trees, where scikit-learn draws one of equally good splits
-    at random, and displays of curves, which draw errors. These are replaced if they are named.
+    at random, and three displays, which draw other pictures. These are replaced if they are named.
     The name is replaced in scikit-learn's public modules, and in all other modules that have imported it already.
     scikit-learn's private modules are not changed: the trees of its forests stay scikit-learn's, and pickles of its
     estimators are loaded and saved as they are.

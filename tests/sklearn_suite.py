@@ -23,6 +23,7 @@ VERSION = "1.9"
 
 # Test files of scikit-learn, by the module that they test.
 FILES = [
+    "inspection/_plot/boundary_decision_display",
     "kernel_approximation",
     "linear_model/logistic",
     "linear_model/perceptron",

@@ -8,12 +8,14 @@ from .._validation import (
     as_vector,
     described,
     encode_labels,
-    require_finite,
     require_integer,
-    require_number,
 )
 from ..tree.text import Conditions, Notation, reading_of
 from .drawing import axes, colours, finish, require_method
+from .responses import Surface, draw_surface, name_axes, plane, require_plot, surface_of
+
+# scikit-learn's arguments of DecisionBoundaryDisplay.from_estimator and their defaults.
+_SCIKIT_LEARNS = {"response_method": "auto", "class_of_interest": None, "multiclass_colors": None, "plot_method": None}
 
 
 class DecisionBoundaryDisplay:
@@ -21,19 +23,31 @@ class DecisionBoundaryDisplay:
 
     Rows are dots in the colour of their label; wrongly predicted rows are crossed out. For two classes the boundary is
     drawn; for a support vector machine also its margins and, ringed, its support vectors; for a tree the boxes of its
-    leaves.
+    leaves. With scikit-learn's arguments, the picture is scikit-learn's, also of regressors.
 
     Parameters
     ----------
-    estimator : fitted classifier of two features
-    xlim : pair of floats
-    ylim : pair of floats
+    estimator : fitted classifier of two features, default=None
+    xlim : pair of floats, default=None
+    ylim : pair of floats, default=None
+        None: `response` is given.
     grid_resolution : int >= 2, default=300
         Number of points on each side.
+    xx0, xx1 : ndarray of shape (n, m), default=None
+        The points of a grid, as `numpy.meshgrid` makes them.
+    n_classes : int, default=None
+        2 for numbers too.
+    response : ndarray, default=None
+        What a model answers for these points, of shape (n, m) or (n, m, n_classes).
+    multiclass_colors : str or list, default=None
+        The colours of three classes or more: the name of a map of matplotlib's, or a colour for each class.
+    xlabel, ylabel : str, default=None
 
     Attributes
     ----------
-    surface_ : matplotlib AxesImage
+    surface_ : matplotlib AxesImage, or what matplotlib drew of a response, or list of it
+    multiclass_colors_ : ndarray of shape (n_classes, 4)
+        The colours of the classes in scikit-learn's picture of three or more.
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
 
@@ -47,32 +61,100 @@ class DecisionBoundaryDisplay:
     (300, 300, 3)
     """
 
-    def __init__(self, estimator, xlim, ylim, *, grid_resolution=300):
+    # Arguments: ours and scikit-learn's.
+    def __init__(
+        self,
+        estimator=None,
+        xlim=None,
+        ylim=None,
+        *,
+        grid_resolution=300,
+        xx0=None,
+        xx1=None,
+        n_classes=None,
+        response=None,
+        multiclass_colors=None,
+        xlabel=None,
+        ylabel=None,
+    ):
         self.estimator, self.xlim, self.ylim = estimator, xlim, ylim
         self.grid_resolution = require_integer("grid_resolution", grid_resolution, 2)
+        self.xx0, self.xx1, self.n_classes, self.response = xx0, xx1, n_classes, response
+        self.multiclass_colors, self.xlabel, self.ylabel = multiclass_colors, xlabel, ylabel
+        if response is None and (estimator is None or xlim is None or ylim is None):
+            raise TypeError("response is None; it, or an estimator with xlim and ylim, is wanted")
 
     @classmethod
-    def from_estimator(cls, estimator, X, y=None, *, grid_resolution=300, eps=0.08, feature_names=None, ax=None):
-        """Draw the plane around rows X, with a margin of `eps` times their width, and the rows.
+    def from_estimator(
+        cls, estimator, X, y=None, *, grid_resolution=None, eps=None, feature_names=None, ax=None, **options
+    ):
+        """Draw the plane around rows X, and the rows; labels y colour the rows.
 
-        Labels y colour the rows.
+        Parameters
+        ----------
+        estimator : fitted classifier, or with scikit-learn's arguments also regressor
+        X : array-like of shape (n_samples, 2)
+        y : array-like of shape (n_samples,), default=None
+        grid_resolution : int >= 2, default=None
+            None: 300; 100 with scikit-learn's arguments.
+        eps : float >= 0, default=None
+            The margin as a share of the rows' width, None: 0.08; with scikit-learn's arguments in units of X, None: 1.
+        feature_names : pair of str, default=None
+        ax : matplotlib Axes, default=None
+        **options
+            scikit-learn's arguments: `plot_method` ('contourf', 'contour' or 'pcolormesh'), `response_method` ('auto',
+            'predict_proba', 'decision_function' or 'predict'), `class_of_interest`, `multiclass_colors`, and arguments
+            of matplotlib such as `alpha` and `cmap`: with one of them the rows are not drawn. Besides, `xlabel` and
+            `ylabel`.
+
+        Returns
+        -------
+        display : DecisionBoundaryDisplay
         """
-        rows = as_float64(X, "X")
-        if rows.ndim != 2 or rows.shape[1] != 2:
-            raise ValueError(f"X has shape {rows.shape}; two features are wanted for a picture of the plane")
-        if len(rows) == 0:
-            raise ValueError("X has no row; at least one is wanted")
-        require_finite(rows, "X", cls.__name__)
+        labels = {name: options.pop(name, None) for name in ("xlabel", "ylabel")}
+        if options:
+            method, positive, palette, plot_method = (
+                options.pop(name, default) for name, default in _SCIKIT_LEARNS.items()
+            )
+            if plot_method is not None:
+                require_plot(plot_method)
+            resolution, eps = (100 if grid_resolution is None else grid_resolution), (1.0 if eps is None else eps)
+            surface = surface_of(estimator, X, resolution, eps, method, positive)
+            names = feature_names if feature_names is not None else getattr(X, "columns", ("", ""))
+            labels = {side: names[k] if told is None else told for k, (side, told) in enumerate(labels.items())}
+            surface = surface._replace(multiclass_colors=palette, **labels)
+            return cls(estimator, **surface._asdict()).plot(plot_method=plot_method, ax=ax, **options)
+        resolution = 300 if grid_resolution is None else grid_resolution
+        eps = 0.08 if eps is None else eps
+        rows = plane(X, resolution, eps)
         require_method(estimator, "classes_")
-        eps = require_number("eps", eps, 0, finite=True)
         low, high = rows.min(axis=0), rows.max(axis=0)
         border = eps * np.where(high > low, high - low, 1)
-        display = cls(estimator, *zip(low - border, high + border), grid_resolution=grid_resolution)
-        names = feature_names if feature_names is not None else getattr(estimator, "feature_names_in_", None)
-        return display.plot(rows, y, feature_names=names, ax=ax)
+        display = cls(estimator, *zip(low - border, high + border), grid_resolution=resolution)
+        names = getattr(X, "columns", getattr(estimator, "feature_names_in_", None))
+        names = names if feature_names is None else feature_names
+        return display.plot(rows, y, feature_names=names, ax=ax, **labels)
 
-    def plot(self, X=None, y=None, *, feature_names=None, ax=None):
-        """Draw into `ax`, by default into a new figure, and return self."""
+    def plot(
+        self, X=None, y=None, *, feature_names=None, ax=None, plot_method=None, xlabel=None, ylabel=None, **options
+    ):
+        """Draw into `ax`, by default into a new figure, and return self.
+
+        A display with a `response` draws it by `plot_method`, 'contourf', 'contour' or 'pcolormesh', with the other
+        options for matplotlib.
+        """
+        if isinstance(X, str):  # scikit-learn's first argument is plot_method, and the second ax
+            plot_method, X, ax, y = X, None, ax if y is None else y, None
+        if self.response is not None:
+            surface = Surface(*(getattr(self, name) for name in Surface._fields))
+            return draw_surface(self, surface, ax, plot_method, (xlabel, ylabel), options)
+        if plot_method is not None:
+            require_plot(plot_method)
+        if options or plot_method is not None:
+            came = ", ".join([*options, *(["plot_method"] if plot_method is not None else [])])
+            raise TypeError(
+                f"plot has no use for {came}; a display with a response is wanted, as from_estimator makes it"
+            )
         ax, model = axes(ax, (6, 5)), self.estimator
         classes = model.classes_
         palette = np.array(colours(len(classes)))
@@ -92,8 +174,8 @@ class DecisionBoundaryDisplay:
             ax.scatter(*as_float64(X, "X").T, s=12, color="0.2")
         ax.set(xlim=self.xlim, ylim=self.ylim)
         if feature_names is not None:
-            names = as_names(feature_names, "feature_names", 2)
-            ax.set(xlabel=names[0], ylabel=names[1])
+            self.xlabel, self.ylabel = as_names(feature_names, "feature_names", 2)
+        name_axes(ax, (xlabel, ylabel), (self.xlabel, self.ylabel))
         return finish(self, ax)
 
     def _asked(self, method, grid):

@@ -143,6 +143,38 @@ def test_curves_are_drawn_from_scores_without_an_estimator(ax):
         display.ValidationCurveDisplay(param_name="C")
 
 
+@pytest.mark.parametrize("method", ["contourf", "contour", "pcolormesh"])
+@pytest.mark.parametrize("response", ["predict", "predict_proba", "decision_function"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_answers_on_the_plane_are_drawn_as_scikit_learn_draws_them(method, response, n_classes):
+    from sklearn.inspection import DecisionBoundaryDisplay
+
+    some = np.isin(Y, range(n_classes))
+    model = fastclf.LogisticRegression().fit(X[some, :2], NAMES[some])
+    given = {"plot_method": method, "response_method": response, "grid_resolution": 20, "alpha": 0.5, "xlabel": "a"}
+    drawn, other = (
+        cls.from_estimator(model, X[some, :2], **given)
+        for cls in (display.DecisionBoundaryDisplay, DecisionBoundaryDisplay)
+    )
+    assert np.array_equal(drawn.response, other.response)
+    assert np.array_equal(drawn.xx0, other.xx0)
+    assert drawn.n_classes == other.n_classes == n_classes
+    assert type(drawn.surface_) is type(other.surface_)
+    assert drawn.ax_.get_xlabel() == "a"
+    if n_classes > 2:
+        assert np.array_equal(drawn.multiclass_colors_, other.multiclass_colors_)
+    matplotlib.pyplot.close("all")
+
+
+def test_the_answers_of_a_regressor_are_drawn_on_the_plane(ax):
+    model = fastclf.DecisionTreeRegressor(max_depth=2).fit(X[:, :2], X[:, 2])
+    drawn = display.DecisionBoundaryDisplay.from_estimator(model, X[:, :2], response_method="auto", eps=0, ax=ax)
+    assert set(np.unique(drawn.response)) <= set(model.predict(X[:, :2]))
+    assert drawn.xx0.min() == X[:, 0].min()
+    with pytest.raises(TypeError, match="response is None"):
+        display.DecisionBoundaryDisplay(model)
+
+
 @pytest.mark.parametrize("kind", ["residual_vs_predicted", "actual_vs_predicted"])
 def test_errors_of_predicted_numbers_are_drawn_as_scikit_learn_draws_them(kind):
     model = fastclf.DecisionTreeRegressor(max_depth=3).fit(X[:, :2], X[:, 2])
