@@ -11,7 +11,7 @@ from .. import _simd
 from .._csr import Csr
 from .._threads import aside, ranges
 from .._validation import as_matrix
-from ..sums.blocks import BLOCK_WORK, added, even_bounds, n_blocks, over_blocks
+from ..sums.blocks import added, even_bounds, n_blocks, over_blocks
 from ..sums.class_sums import span_bounds
 from .row_gram import DenseCentred, Factor
 from .scores import linear_scores, products_with, transposed
@@ -21,8 +21,9 @@ columns = _simd.load("linear_model._elastic_net")
 
 # The number of multiplications in the first call of compiled code, before any call was timed.
 _FIRST_WORK = 1 << 22
-# A block of rows takes at least this number of multiplications for each number that is summed over the block.
-_WORK_PER_NUMBER = 64
+# A block of rows takes at least this number of multiplications, some times as long as a call, and at least
+# _WORK_PER_NUMBER for each number that is summed over the block.
+_BLOCK_WORK, _WORK_PER_NUMBER = 1 << 21, 64
 # The number of sparse entries whose moments are computed at a time.
 _ENTRIES = 1 << 20
 # The largest number of multiplications for a QR decomposition: about 0.1 s.
@@ -45,6 +46,10 @@ _RESIDUALS = 1 << 25
 
 # The least share of the trace of a matrix of products that a pivot of its Cholesky factor may have.
 _LEAST_PIVOT = 1e-11
+
+# Conjugate gradients are preconditioned by a block for each class, not by one for all, up to _FEW_COLUMNS columns, or
+# if the blocks take as long as _BLOCK_STEPS products of second derivatives, which they save.
+_FEW_COLUMNS, _BLOCK_STEPS = 128, 20
 
 _NONE = np.empty(0)
 
@@ -390,7 +395,7 @@ class Likelihood:
         """The matrix of second derivatives, from sums over rows in which only the upper half of each block is set."""
         D = self.d + 1
         blocks = sums[:, :, :D]
-        blocks = np.triu(blocks) + np.triu(blocks, 1).transpose(0, 2, 1)
+        blocks = np.where(np.tri(D, k=-1, dtype=bool), blocks.transpose(0, 2, 1), blocks)
         if self.sparse:
             to_theta = np.diag(np.append(self.factor, 1.0))
             to_theta[:-1, -1] = -self.mean * self.factor
@@ -422,8 +427,9 @@ class Likelihood:
         """
         work *= kernels.PANEL
         n_steps = -(-self.n_panels // step)
-        worth = n_steps * work // max(BLOCK_WORK, _WORK_PER_NUMBER * doubles)
-        bounds = even_bounds(n_steps, min(n_steps, n_blocks(worth, doubles)))
+        worth = n_steps * work // max(_BLOCK_WORK, _WORK_PER_NUMBER * doubles)
+        # an even number of blocks keeps two threads equally busy
+        bounds = even_bounds(n_steps, min(n_steps, n_blocks(worth + worth % 2 if worth > 1 else 1, doubles)))
         return self._over_blocks(bounds, max(1, _FIRST_WORK // work), kernel, begin, step)
 
     def _over_blocks(self, bounds, first, kernel, begin, step):
@@ -580,6 +586,12 @@ class RowsInDoubt:
         S *= self.weights
         return (S.T @ self.Z) * (self.unit * size) + self.pull * V
 
+    def preconditioner(self):
+        """`diagonal` for few columns, or if it takes at most as long as `_BLOCK_STEPS` products; else `shared`."""
+        (m, D), K = self.Z.shape, self.bends.shape[1]
+        work = D * (5 * K * D + np.count_nonzero(_counted(self.bends * self.weights)))
+        return self.diagonal() if D <= _FEW_COLUMNS or work <= 4 * _BLOCK_STEPS * m * K else self.shared()
+
     def shared(self):
         """The mean of the diagonal blocks over the classes, of shape (1, D, D)."""
         bends = self.weights * self.bends.mean(axis=1, keepdims=True)
@@ -589,11 +601,16 @@ class RowsInDoubt:
         """The diagonal blocks of the classes, of shape (K, D, D)."""
         blocks = np.empty((self.bends.shape[1], *self.Z.shape[1:] * 2))
         for block, bends in zip(blocks, (self.bends * self.weights).T):
-            rows = np.flatnonzero(bends > 1e-3 * bends.max(initial=0))
+            rows = np.flatnonzero(_counted(bends))
             Z = self.Z[rows]
             np.multiply(Z.T @ (Z * bends[rows, None]), self.unit, out=block)
             block[np.diag_indices(len(block))] += self.pull
         return blocks
+
+
+def _counted(bends):
+    """Whether the curvature of each row is not small compared with the largest one of the class."""
+    return bends > 1e-3 * bends.max(axis=0, initial=0)
 
 
 class ByProducts:

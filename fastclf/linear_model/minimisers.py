@@ -4,6 +4,8 @@ Each minimiser is a generator of successive points. The last point is optimal to
 step. The caller may stop at any point.
 """
 
+import contextlib
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -22,14 +24,12 @@ _ROWS_PER_PARAMETER, _LEAST_ROWS = 64, 1 << 15
 _MOST_COLUMNS = 1024
 # _SURE: truncated Newton's method at first leaves out rows that have at most this share of the curvature together.
 # _DOUBTFUL_NUMBERS: the largest number of values of the rows that it copies.
-_SURE, _DOUBTFUL_NUMBERS = 1e-3, 1 << 22
+_SURE, _DOUBTFUL_NUMBERS = 0.02, 1 << 22
 # The largest number of multiplications in a product of second derivatives, and the number of such products in a step
 # after which the preconditioner is computed again.
 _CHEAP, _MANY_STEPS = 1 << 26, 25
-# Up to this number of columns conjugate gradients are preconditioned by a block for each class, else by one for all.
-_FEW_COLUMNS = 128
 # The largest number of steps of conjugate gradients to a direction, and the share of the gradient at which they end.
-_CONJUGATE_STEPS, _CONJUGATE_SHARE = 100, 0.05
+_CONJUGATE_STEPS, _CONJUGATE_SHARE = 100, 0.15
 # With this number of parameters the history of L-BFGS is read less often.
 _MANY_PARAMETERS = 1 << 16
 # The number of steps until L-BFGS computes second derivatives again; the number doubles each time.
@@ -40,8 +40,9 @@ _FEW_STEPS = 6
 _SAMPLE_STEPS = 100
 # Matrices whose inverses take more multiplications than this, all together, are inverted in another thread.
 _SLOW_INVERSE = 1 << 23
-# The number of multiplications that take as long as the Python code of a call, 50 us.
-_CALL = 1 << 20
+# The number of multiplications that take as long as the Python code of a call, 50 us, and as the preparation of a value
+# for second derivatives.
+_CALL, _LOAD = 1 << 20, 30
 
 
 def move(evaluate, point, direction):
@@ -74,8 +75,7 @@ def inverted(matrices):
 
     The diagonals are increased until the matrices can be inverted.
     """
-    size = matrices.shape[-1]
-    ridge = 1e-10 * np.maximum(np.trace(matrices, axis1=-2, axis2=-1) / size, 1e-300)[..., None, None] * np.eye(size)
+    ridge = _ridge(matrices)[..., None, None] * np.eye(matrices.shape[-1])
     while np.max(ridge) < np.inf:  # the loop ends if a matrix holds NaN
         try:
             np.linalg.cholesky(matrices + ridge)  # raises an error if a matrix is not positive definite
@@ -85,10 +85,28 @@ def inverted(matrices):
     raise ValueError("second derivatives overflowed; X of a smaller scale is wanted")
 
 
-def inverse_of(curvature):
+def solution_of(matrix, target):
+    """The solution of a system with a positive semidefinite matrix, which is increased like those of `inverted`."""
+    ridge = _ridge(matrix)
+    if ridge < np.inf:  # else the matrix holds NaN, and `inverted` raises the error
+        raised = matrix.copy()
+        raised[np.diag_indices(len(raised))] += ridge
+        with contextlib.suppress(np.linalg.LinAlgError):
+            np.linalg.cholesky(raised)  # raises an error if the matrix is not positive definite
+            return np.linalg.solve(raised, target)
+    return inverted(matrix) @ target
+
+
+def _ridge(matrices):
+    """The least number that is added to the diagonal of each matrix before it is inverted."""
+    return 1e-10 * np.maximum(np.trace(matrices, axis1=-2, axis2=-1) / matrices.shape[-1], 1e-300)
+
+
+def inverse_of(curvature, dtype=np.float64):
     """A function that multiplies a gradient (K, D) by the inverse of the second derivatives.
 
-    The second derivatives are one matrix (K D, K D), blocks (K, D, D) or (1, D, D), or a diagonal (D,).
+    The second derivatives are one matrix (K D, K D), blocks (K, D, D) or (1, D, D), or a diagonal (D,). The inverse of
+    blocks is kept in `dtype`.
     """
     if curvature.ndim == 1:
         return lambda gradient: gradient / curvature
@@ -96,15 +114,25 @@ def inverse_of(curvature):
     inverse = aside(inverted, curvature) if slow else inverted(curvature)
     if curvature.ndim == 2:
         return lambda gradient: (inverse @ gradient.ravel()).reshape(gradient.shape)
-    if len(inverse) == 1:
-        return lambda gradient: gradient @ inverse[0]
-    return lambda gradient: (inverse @ gradient[:, :, None])[:, :, 0]
+    unit = np.abs(inverse).max(initial=1e-300)  # numbers in this unit do not overflow in float32
+    inverse = (inverse / unit).astype(dtype)
+
+    def times_inverse(gradient):
+        size = np.abs(gradient).max(initial=1e-300)
+        rest = (gradient / size).astype(dtype)
+        found = rest @ inverse[0] if len(inverse) == 1 else (inverse @ rest[:, :, None])[:, :, 0]
+        return found * (unit * size)
+
+    return times_inverse
 
 
 def newton(evaluate, point, tol):
     """The points of Newton's method. `point`, and the points that evaluate(theta) returns, must have a curvature."""
     while not (point is None or point.is_optimal(tol)):
-        point = move(evaluate, point, -inverse_of(point.curvature)(point.gradient))
+        slow = point.curvature.size * len(point.curvature) > _SLOW_INVERSE
+        solve = partial(aside, solution_of) if slow else solution_of
+        direction = -solve(point.curvature, point.gradient.ravel()).reshape(point.gradient.shape)
+        point = move(evaluate, point, direction)
         if point is not None:
             yield point
 
@@ -167,7 +195,7 @@ def truncated_newton(problem, point, tol):
         if model is None:
             return
         if n_steps > _MANY_STEPS or precondition is None:
-            precondition = inverse_of(model.diagonal() if D <= _FEW_COLUMNS else model.shared())
+            precondition = inverse_of(model.preconditioner(), np.float32)
         direction, n_steps = conjugate_direction(model.times, point.gradient, precondition)
         if problem.K > 1:  # a number added to all classes changes no probability, and the penalty wants it to be 0
             direction -= (point.theta + direction).mean(axis=0)
@@ -386,13 +414,17 @@ def sample_optimum(problem, theta, points):
 
 
 def newton_is_faster(problem):
-    """Whether Newton's method is likely to be faster than L-BFGS, if 7 of its steps replace 22 of L-BFGS."""
+    """Whether Newton's method is likely to be faster than L-BFGS, if 7 of its steps replace 22 of L-BFGS.
+
+    With all second derivatives at the start L-BFGS takes 14 steps.
+    """
     n, K, D, length = len(problem.codes), problem.K, problem.d + 1, problem.length
     one_pass = _CALL + n * K * (2 * length + 20)
-    newton = 7 * (one_pass + n * length**2 * K * (K + 1) // 4 + (K * D) ** 3)
+    newton = 7 * (2 * _CALL + one_pass + n * length * (_LOAD + length * K * (K + 1) // 4) + (K * D) ** 3)
     kind, step = _affordable(problem)
     blocks = problem.n_blocks(kind)
-    others = 22 * (one_pass + _CALL) + 2 * blocks * (n // step * length**2 // 2 + D**3)
+    steps = 14 if kind == "full" else 22
+    others = steps * (one_pass + 3 * _CALL) + 2 * blocks * (n // step * length**2 // 2 + D**3)
     return K * D <= _MOST_COLUMNS and _sample_step(problem) < 4 and newton <= others
 
 

@@ -109,6 +109,7 @@ def test_a_pass_gives_loss_gradient_and_curvature_of_the_references(rng, shape, 
 
 
 def test_threads_and_the_first_range_change_no_bit(rng, monkeypatch):
+    monkeypatch.setattr(likelihood, "_BLOCK_WORK", 1 << 18)  # several blocks
     X, y = planted(rng, 40000, 20, 3)
     for rows in (X, X.astype(np.float32), sp.csr_matrix(X * (rng.random(X.shape) < 0.3))):
         expected = LogisticRegression(n_jobs=1).fit(rows, y)
@@ -439,6 +440,33 @@ def test_the_default_tolerance_leaves_the_objective_right_to_a_millionth(load):
 def test_second_derivatives_that_are_not_numbers_are_refused():
     with pytest.raises(ValueError, match="second derivatives overflowed"):
         minimisers.inverted(np.full((2, 2), np.nan))
+    with pytest.raises(ValueError, match="second derivatives overflowed"):
+        minimisers.solution_of(np.full((2, 2), np.nan), np.ones(2))
+
+
+@pytest.mark.parametrize("rank", [3, 8])
+def test_a_newton_step_solves_the_system_of_the_inverse(rank, rng):
+    A = rng.normal(size=(8, rank)) * 10.0 ** rng.uniform(-3, 3, (8, 1))
+    matrix = A @ A.T
+    target = matrix @ rng.normal(size=8)
+    size = 1e-8 * np.abs(target).max()  # the diagonal of a singular matrix is increased by 1e-10 of its mean
+    np.testing.assert_allclose(matrix @ minimisers.solution_of(matrix, target), target, atol=size)
+    np.testing.assert_allclose(matrix @ minimisers.inverted(matrix) @ target, target, atol=size)
+
+
+@pytest.mark.parametrize("blocks", [1, 4])
+@pytest.mark.parametrize("scale", [1e-60, 1.0, 1e60])
+def test_an_inverse_in_float32_has_its_precision_at_any_scale(blocks, scale, rng):
+    A = rng.normal(size=(blocks, 9, 9))
+    matrices, gradient = scale * (A @ A.transpose(0, 2, 1) + np.eye(9)), rng.normal(size=(4, 9)) * 1e-50
+    exact, found = (minimisers.inverse_of(matrices, dtype)(gradient) for dtype in (np.float64, np.float32))
+    np.testing.assert_allclose(found, exact, rtol=0, atol=1e-5 * np.abs(exact).max())
+    expected = (
+        np.linalg.solve(matrices, np.broadcast_to(gradient, (4, 9))[:, :, None])[:, :, 0]
+        if blocks == 4
+        else (np.linalg.solve(matrices[0], gradient.T).T)
+    )
+    np.testing.assert_allclose(exact, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -533,6 +561,35 @@ def test_nearly_separated_rows_of_many_classes_take_few_steps(rng):
     model = LogisticRegression().fit(X, codes)
     assert model.gradient_norm_ <= 1e-4
     assert model.n_iter_[0] <= 40
+
+
+@pytest.mark.parametrize("columns", [0, 128])
+@pytest.mark.parametrize("steps", [0, 1000])
+def test_the_preconditioner_only_changes_the_way_to_the_optimum(columns, steps, rng, monkeypatch):
+    codes = np.arange(1500) % 6
+    X = rng.normal(size=(6, 20))[codes] * 2 + rng.normal(size=(1500, 20))
+    weight = rng.random(1500)
+    expected = LogisticRegression(tol=1e-9, solver="newton-cholesky").fit(X, codes, weight)
+    monkeypatch.setattr(likelihood, "_FEW_COLUMNS", columns)
+    monkeypatch.setattr(likelihood, "_BLOCK_STEPS", steps)
+    monkeypatch.setattr(minimisers, "_STEPS", 2)
+    model = LogisticRegression(tol=1e-9, solver="lbfgs").fit(X, codes, weight)
+    assert model.gradient_norm_ <= 1e-9
+    np.testing.assert_allclose(model.coef_, expected.coef_, atol=1e-6)
+    np.testing.assert_allclose(model.intercept_, expected.intercept_, atol=1e-5)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_blocks_are_chosen_where_their_products_are_saved(n_classes, rng, monkeypatch):
+    X, y = planted(rng, 400, 12, n_classes)
+    problem = likelihood.Likelihood(X, y.astype(np.int32), n_classes, None, 0.1, True, 1)
+    model = problem.rows_in_doubt(np.zeros(problem.shape), 0.0, 400)
+    np.testing.assert_array_equal(model.preconditioner(), model.diagonal())
+    monkeypatch.setattr(likelihood, "_FEW_COLUMNS", 12)
+    monkeypatch.setattr(likelihood, "_BLOCK_STEPS", 1000)
+    np.testing.assert_array_equal(model.preconditioner(), model.diagonal())
+    monkeypatch.setattr(likelihood, "_BLOCK_STEPS", 0)
+    np.testing.assert_array_equal(model.preconditioner(), model.shared())
 
 
 def test_a_compact_history_ends_at_the_same_optimum(rng, monkeypatch):
