@@ -7,14 +7,16 @@ its end. Attributes that a user has assigned are checked, with the table of stat
 The copy is shallow: an object reachable from a fitted attribute is never changed in place.
 """
 
-import contextlib
 import functools
 import types
 
+from numpy.linalg import LinAlgError
+
 from ._state_table import DeclaredState, check_state, table_of
 
-# The name of a slot that is set if a user has assigned attributes since the last check: True if a fitted attribute was
-# assigned, False if only parameters were. The slot is not in `__dict__`, which other tools compare and save.
+# The name of a slot that says what a user has assigned since the last check: True if a fitted attribute was assigned,
+# False if only parameters were, None (or no value, which takes longer to find out) if nothing was. The slot is not in
+# `__dict__`, which other tools compare and save.
 ASSIGNED = "_user_assigned"
 
 # A function that does `estimator.__dict__ = attributes` without a call of `__setattr__`.
@@ -33,7 +35,7 @@ def is_fitted(cls, name):
 
 def snapshot(estimator):
     """A copy of an estimator in its present state, which is checked if a user has assigned attributes."""
-    if hasattr(estimator, ASSIGNED):
+    if getattr(estimator, ASSIGNED, None) is not None:
         _check(estimator)
     return _copy(estimator)
 
@@ -60,15 +62,14 @@ def _check(estimator):
 
 def _take_mark(estimator):
     """Remove the estimator's mark of a user's assignment and return it; False if there is no mark."""
-    fitted = getattr(estimator, ASSIGNED, False)
-    with contextlib.suppress(AttributeError):
-        object.__delattr__(estimator, ASSIGNED)
+    fitted = getattr(estimator, ASSIGNED, None) or False
+    object.__setattr__(estimator, ASSIGNED, None)
     return fitted
 
 
 def mark_assigned(estimator, fitted):
     """Have the next snapshot check the parameters, and the fitted attributes if `fitted`."""
-    object.__setattr__(estimator, ASSIGNED, fitted or getattr(estimator, ASSIGNED, False))
+    object.__setattr__(estimator, ASSIGNED, fitted or getattr(estimator, ASSIGNED, None) or False)
 
 
 def tell_assigned(estimator, name):
@@ -90,7 +91,10 @@ def on_snapshots(cls):
 
 
 def _in_words(error, method):
-    """A MemoryError with the name of the method that needed the memory; Python's and NumPy's errors lack the name."""
+    """An exception that names the method, for one of NumPy's that does not: a lack of memory, a failure of LAPACK."""
+    if isinstance(error, LinAlgError):
+        what = "comes to a system of equations that has no solution in float64"
+        return ValueError(f"{method.__qualname__} {what} ({error}); columns of similar scales are wanted")
     told = type(error) is MemoryError and error.args
     return error if told else MemoryError(f"{method.__qualname__} needs more memory than there is")
 
@@ -101,7 +105,7 @@ def _reads(method):
         taken = snapshot(self)
         try:
             return method(taken, *args, **kwargs)
-        except MemoryError as error:
+        except (MemoryError, LinAlgError) as error:
             raise _in_words(error, method) from error
         finally:
             if not self._is_ours:
@@ -127,7 +131,7 @@ def _changes(method):
         taken = _copy(self) if afresh else snapshot(self)
         try:
             result = method(taken, *args, **kwargs)
-        except MemoryError as error:
+        except (MemoryError, LinAlgError) as error:
             raise _in_words(error, method) from error
         kept = {name: value for name, value in self.__dict__.items() if not is_state(name)}
         _replace_attributes(self, kept | {name: value for name, value in taken.__dict__.items() if is_state(name)})

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from concurrent.futures import Future, wait
-from math import ceil
+from math import ceil, prod
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -223,9 +223,9 @@ def run(work, items, threads):
         worker.result()
 
 
-# With more rows than this, a call of NumPy may take longer than a tenth of a second, so that another thread makes the
-# call.
-_MANY_ROWS = 1 << 21
+# With more numbers than this, a call of NumPy that sorts them may take longer than a tenth of a second, so that another
+# thread makes the call.
+_MANY_NUMBERS = 1 << 19
 
 # An array with at most this number of values is small: LAPACK factorises a matrix of this size within a millisecond.
 _FEW_NUMBERS = 1 << 10
@@ -303,9 +303,30 @@ def frame_of_caller():
     return getattr(_local, "caller", None)
 
 
-def aside_if_many(n_rows, function, *arguments, **options):
-    """Call function(*arguments); in another thread, by `aside`, if the number of rows is large."""
-    return (aside if n_rows > _MANY_ROWS else _called)(function, *arguments, **options)
+def n_numbers(container):
+    """The number of entries of an array, a list or a table, and the number of stored ones of a sparse matrix."""
+    size, shape = getattr(container, "size", None), getattr(container, "shape", None)
+    if isinstance(size, (int, np.integer)):
+        return int(size)
+    if isinstance(shape, tuple):
+        return prod(shape)
+    return len(container) if isinstance(container, (list, tuple)) else 0
+
+
+def aside_if_many(n_numbers, function, *arguments, **options):
+    """Call function(*arguments); in another thread, by `aside`, if the function works on a large number of numbers."""
+    return (aside if n_numbers > _MANY_NUMBERS else _called)(function, *arguments, **options)
+
+
+def each_aside_if_many(n_numbers, items, *arguments):
+    """The iterable items(*arguments); as `aside_if_many`, also for each of its items."""
+    return items(*arguments) if n_numbers <= _MANY_NUMBERS else _each_aside(aside(items, *arguments))
+
+
+def _each_aside(items):
+    iterator, end = iter(items), object()
+    while (item := aside(next, iterator, end)) is not end:
+        yield item
 
 
 def _called(function, *arguments, **options):

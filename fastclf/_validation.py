@@ -12,7 +12,7 @@ import numpy as np
 
 from ._described import described
 from ._exceptions import warn
-from ._threads import copy_rows, ranges
+from ._threads import aside_if_many, copy_rows, ranges
 
 # The dtypes whose values float32 holds exactly are converted to float32; every other real dtype becomes float64.
 _SMALL = frozenset(["bool", "int8", "uint8", "int16", "uint16", "float16"])
@@ -254,7 +254,7 @@ def encode_labels(y, name="y"):
             return _encode_small_range(y, low, high)
     try:
         found = [np.unique(y[start:stop]) for start, stop in ranges(0, len(y), _LABELS)]
-        classes = np.unique(np.concatenate(found))
+        classes = aside_if_many(sum(map(len, found)), np.unique, np.concatenate(found))
         codes = np.empty(len(y), np.intp)
         for start, stop in ranges(0, len(y), _LABELS):
             codes[start:stop] = np.searchsorted(classes, y[start:stop])
@@ -268,7 +268,9 @@ def encode_labels(y, name="y"):
 
 def encode_groups(groups, name="groups"):
     """As `encode_labels`, but also for numbers that are not whole."""
-    return np.unique(groups, return_inverse=True) if groups.dtype.kind == "f" else encode_labels(groups, name)
+    if groups.dtype.kind == "f":
+        return aside_if_many(len(groups), np.unique, groups, return_inverse=True)
+    return encode_labels(groups, name)
 
 
 def _encode_small_range(y, low, high):

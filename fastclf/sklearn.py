@@ -14,7 +14,7 @@ from abc import ABCMeta
 from pathlib import Path
 
 from ._sklearn_bases import join
-from ._validation import require_choice
+from ._validation import as_list, require_choice
 
 # The public modules of scikit-learn in which names are replaced.
 _MODULES = (
@@ -100,9 +100,10 @@ def patch_sklearn(names=None, verbose=False):
     """
     shared = _shared()
     join()
-    chosen = sorted(shared if names is None or _is_all(names) else set(names))
+    chosen = list(shared) if names is None or _is_all(names) else as_list(names, "names")
     for name in chosen:
         require_choice("names", name, sorted(shared))
+    chosen = sorted(set(chosen))
     replaced = []
     for name in chosen:
         theirs, ours = shared[name]

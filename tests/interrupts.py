@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 from every_estimator import ESTIMATORS
-from scipy.sparse import random_array
+from scipy.sparse import csr_array, random_array
 
 import fastclf
 from fastclf import metrics
@@ -241,6 +241,59 @@ FUNCTIONS = {
     "median_absolute_error": drawn(metrics.median_absolute_error, RNG.random, RNG.random),
     "ndcg_score": drawn(metrics.ndcg_score, lambda n: RNG.integers(3, size=(n, 4)), lambda n: RNG.random((n, 4))),
     "best_threshold": of_scores(lambda y, z: metrics.best_threshold(y, z, [[0, 1], [2, 0]])),
+}
+
+
+def of_split(name):
+    """The case of all folds of a splitter."""
+
+    def case(n):
+        X, y, groups = np.zeros((n, 1), np.int8), labels(n), RNG.integers(min(n // 2, 10), size=n)
+        splitter = getattr(fastclf, name)()
+        groups = groups if splitter._takes_groups else None
+        return lambda: [None for _ in splitter.split(X, y, groups)]
+
+    return case
+
+
+def of_graph(n):
+    """The case of a graph of ten neighbours for each row."""
+    rows = n // 10
+    indices, starts = RNG.integers(rows, size=10 * rows), np.arange(0, 10 * rows + 1, 10)
+    graph = csr_array((RNG.random(10 * rows), indices, starts), shape=(rows, rows))
+    return lambda: fastclf.sort_graph_by_row_values(graph)
+
+
+def of_table(function):
+    """The case of a function of rows with 20 columns, and of their labels."""
+
+    def case(n):
+        X, y = rows_for("a table", n // 20)
+        return lambda: function(X, y)
+
+    return case
+
+
+SPLITTERS = ["KFold", "StratifiedKFold", "ShuffleSplit", "StratifiedShuffleSplit", "GroupKFold", "GroupShuffleSplit"]
+SPLITTERS += ["StratifiedGroupKFold", "LeaveOneGroupOut", "TimeSeriesSplit", "RepeatedStratifiedKFold"]
+FUNCTIONS |= {f"{name}.split": of_split(name) for name in SPLITTERS}
+FUNCTIONS |= {name: of_labels(getattr(metrics, name)) for name in ["contingency_table", "cohen_kappa_score"]}
+FUNCTIONS |= {name: of_words(getattr(metrics, name)) for name in ["hamming_loss", "balanced_accuracy_score"]}
+FUNCTIONS |= {
+    name: drawn(getattr(metrics, name), RNG.random, RNG.random)
+    for name in ["d2_pinball_score", "d2_absolute_error_score", "r2_score", "mean_pinball_loss"]
+}
+FUNCTIONS |= {
+    name: drawn(getattr(metrics, name), lambda n: RNG.integers(2, size=(n // 4, 4)), lambda n: RNG.random((n // 4, 4)))
+    for name in ["dcg_score", "coverage_error", "label_ranking_loss", "label_ranking_average_precision_score"]
+}
+FUNCTIONS |= {
+    "sort_graph_by_row_values": of_graph,
+    "train_test_split": of_table(lambda X, y: fastclf.train_test_split(X, y, stratify=y)),
+    "cross_val_predict": of_table(lambda X, y: fastclf.cross_val_predict(fastclf.GaussianNB(), X, y)),
+    "novikoff_bound": of_table(fastclf.novikoff_bound),
+    "GridSearchCV.fit": of_table(fastclf.GridSearchCV(fastclf.SVC(), {"C": [1.0, 10.0]}).fit),
+    "TunedThresholdClassifierCV.fit": of_table(fastclf.TunedThresholdClassifierCV(fastclf.LogisticRegression()).fit),
 }
 
 

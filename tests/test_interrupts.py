@@ -19,6 +19,11 @@ NAMES = [
     "SVC.fit",
     "roc_auc_score",
     "roc_curve",
+    "GroupKFold.split",
+    "d2_pinball_score",
+    "label_ranking_loss",
+    "sort_graph_by_row_values",
+    "train_test_split",
 ]
 
 

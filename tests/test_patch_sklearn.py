@@ -148,3 +148,10 @@ def test_a_script_and_what_it_imports_run_on_fastclf(tmp_path):
     status, out, told = run(tmp_path, "--verbose", "--names", "GaussianNB", "-m", "package")
     assert status == 0
     assert told.count("->") == 1
+
+
+@pytest.mark.parametrize("names", [3, 1.5, True, b"SVC", {"SVC": 1}, object(), [["SVC"]], [None], "SVC", ["Nothing"]])
+def test_names_of_other_types_are_refused_and_nothing_is_replaced(names):
+    with pytest.raises((TypeError, ValueError), match=r"names is .*wanted"):
+        fastclf.patch_sklearn(names)
+    assert sklearn.svm.SVC is sklearn.svm._classes.SVC

@@ -10,6 +10,7 @@ import threading
 import time
 
 import numpy as np
+import pandas
 import pytest
 from conftest import seconds_to_obey_ctrl_c
 from scipy.sparse import csr_array
@@ -17,7 +18,7 @@ from scipy.sparse import csr_array
 import fastclf
 from fastclf import NearestNeighbors, _threads
 from fastclf._csr import as_csr
-from fastclf._threads import Progress, aside, map_rows, n_cpus, n_threads, ranges, run
+from fastclf._threads import Progress, aside, each_aside_if_many, map_rows, n_cpus, n_numbers, n_threads, ranges, run
 from fastclf.kernels.gamma import gamma_of
 from fastclf.linear_model import likelihood, ridge
 from fastclf.neighbors import search as neighbor_search
@@ -336,7 +337,7 @@ def test_what_is_done_aside_answers_raises_and_warns_as_a_call_does(monkeypatch)
     with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
         aside(np.divide, np.ones(2), 0)
     for many in (1, 10**9):
-        monkeypatch.setattr(_threads, "_MANY_ROWS", many)
+        monkeypatch.setattr(_threads, "_MANY_NUMBERS", many)
         with pytest.warns(UserWarning, match="No negative samples") as caught:
             fastclf.roc_curve(np.ones(4), np.arange(4.0))
         assert caught[0].filename == __file__
@@ -349,6 +350,24 @@ def test_only_calls_with_large_arrays_take_another_thread():
     assert aside(thread, np.ones(100), None) is threading.main_thread()
     for arguments in ((np.ones(1 << 16),), (np.ones(100), np.ones(1 << 16)), (), (7,)):
         assert aside(thread, *arguments) is not threading.main_thread()
+
+
+def test_items_that_are_made_aside_are_those_of_the_iterable_and_its_exception():
+    def items(n):
+        yield from range(n)
+        raise ValueError("the end")
+
+    for size in (1, 10**9):
+        made = iter(each_aside_if_many(size, items, 3))
+        assert [next(made) for _ in range(3)] == [0, 1, 2]
+        with pytest.raises(ValueError, match="the end"):
+            next(made)
+    assert list(each_aside_if_many(10**9, list, [None, 5])) == [None, 5]
+
+
+def test_the_numbers_of_a_container_are_counted():
+    containers = [np.ones((3, 4)), [1, 2], csr_array(np.eye(5)), pandas.DataFrame({"a": [1]}), "abc", 3]
+    assert [n_numbers(each) for each in containers] == [12, 2, 5, 1, 0, 0]
 
 
 def test_python_exits_while_something_is_done_aside():

@@ -451,7 +451,7 @@ def _residuals_left_out(rows, target, root, alphas, intercept, n_jobs):
     r = (target - level) * root[:, None]
     base = share if intercept else np.zeros(n)
     if n <= d:
-        values, U = aside(np.linalg.eigh, _row_products(rows, centre, root, n_threads(n_jobs)))
+        values, U = aside(np.linalg.eigh, _require_products(_row_products(rows, centre, root, n_threads(n_jobs))))
         values = np.maximum(values, 0)
         shares = values / (values + alphas[:, None])
         inner = shares[:, :, None] * (U.T @ r)
@@ -463,9 +463,10 @@ def _residuals_left_out(rows, target, root, alphas, intercept, n_jobs):
         gram = np.zeros((d, d))
         moment = np.zeros((d, r.shape[1]))
         for start, stop, A in _centred(rows, centre, root):
-            gram += A.T @ A
-            moment += A.T @ r[start:stop]
-        values, V = aside(np.linalg.eigh, gram)
+            with np.errstate(over="ignore", invalid="ignore"):
+                gram += A.T @ A
+                moment += A.T @ r[start:stop]
+        values, V = aside(np.linalg.eigh, _require_products(gram))
         values = np.maximum(values, 0)
         shares = 1 / (values + alphas[:, None])
         inner = shares[:, :, None] * (V.T @ moment)
@@ -481,6 +482,13 @@ def _residuals_left_out(rows, target, root, alphas, intercept, n_jobs):
         leverage = np.square(Z) @ shares.T + base[start:stop, None]
         residual = r[start:stop] - Z @ inner
         yield start, stop, residual / np.maximum(1 - leverage, 1e-15).T[:, :, None]
+
+
+def _require_products(products):
+    """Refuse products of columns or of rows that are not finite."""
+    if not np.isfinite(products).all():
+        raise ValueError("X has values whose squares exceed 1e308; scaled columns are wanted")
+    return products
 
 
 def _mean(rows, share):
@@ -513,5 +521,6 @@ def _row_products(rows, centre, root, threads):
     """A A' for A = root (X - centre); sparse rows stay sparse."""
     if not isinstance(rows, Csr):
         A = (np.asarray(rows, np.float64) - centre) * root[:, None]
-        return aside(np.matmul, A, A.T)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return aside(np.matmul, A, A.T)
     return Centred(rows, centre, root, threads).products()

@@ -12,7 +12,7 @@ from .._validation import (
     require_choice,
 )
 from .counts import places_among
-from .targets import as_label_vector, as_target_pair, encode_pair
+from .targets import as_label_vector, as_target_pair, encode_pair, stoppable
 
 
 def as_costs(cost_matrix, n_classes):
@@ -50,6 +50,7 @@ def correlation(right, true, predicted):
     return float((n * right - true @ predicted) / np.sqrt(spread)) if spread > 0 else 0.0
 
 
+@stoppable
 def contingency_table(y_true, y_pred, *, labels=None, sample_weight=None):
     """Count the rows for each pair of true and predicted labels.
 

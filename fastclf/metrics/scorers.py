@@ -2,7 +2,7 @@
 
 import inspect
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from functools import partial
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from .._estimator import Estimator
 from .._exceptions import warn
 from .._sklearn_bases import join, joins
-from .._validation import as_label, described, require_choice, require_truth
+from .._validation import as_label, as_list, described, require_choice, require_truth
 from .areas import average_precision_score, roc_auc_score, top_k_accuracy_score
 from .classification import accuracy_score, balanced_accuracy_score, class_likelihood_ratios, matthews_corrcoef
 from .probabilities import brier_score_loss, d2_brier_score, d2_log_loss_score, log_loss
@@ -422,7 +422,8 @@ def scorers_of(estimator, scoring):
         if not all(isinstance(name, str) for name in scoring):
             raise ValueError(f"Non-string types were found in the keys of the given dict. scoring={scoring!r}")
         return {name: check_scoring(estimator, scorer) for name, scorer in scoring.items()}
-    names, wanted = list(scoring), "The list/tuple elements must be unique strings of predefined scorers."
+    names = as_list(list(scoring) if isinstance(scoring, Set) else scoring, "scoring")
+    wanted = "The list/tuple elements must be unique strings of predefined scorers."
     if not names:
         raise ValueError(f"{wanted} Empty list was given. {scoring!r}")
     if any(callable(name) for name in names):

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._csr import sound
 from .._document import document
-from .._threads import aside_if_many
+from .._threads import aside_if_many, n_numbers
 from .._validation import as_array, as_float64, as_sample_weight, encode_labels
 
 _described = document(
@@ -56,13 +56,11 @@ average : {"binary", "micro", "macro", "weighted", "samples"} or None, default="
 
 
 def stoppable(metric):
-    """Make a metric obey Ctrl-C: for many rows it runs in another thread, since one call of NumPy may take seconds."""
+    """Make a metric obey Ctrl-C: large arrays are read in another thread, as one call of NumPy may take seconds."""
 
     @functools.wraps(metric)
     def call(*args, **options):
-        shapes = [getattr(each, "shape", None) for each in (*args, *options.values())]
-        n_rows = max((shape[0] for shape in shapes if type(shape) is tuple and shape), default=0)
-        return aside_if_many(n_rows, metric, *args, **options)
+        return aside_if_many(max(map(n_numbers, (*args, *options.values())), default=0), metric, *args, **options)
 
     return call
 

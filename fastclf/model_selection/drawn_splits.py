@@ -6,6 +6,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from .._document import document
+from .._threads import each_aside_if_many
 from .._validation import as_array, as_random_state, described, encode_groups, require_integer, require_truth
 from .rows import n_rows, take_rows
 from .splitters import OfGroups, Splitter, as_groups, require_same_rows
@@ -266,7 +267,7 @@ def train_test_split(*arrays, test_size=None, train_size=None, random_state=None
     else:
         kind = ShuffleSplit if stratify is None else StratifiedShuffleSplit
         splitter = kind(1, test_size=n_test, train_size=n_train, random_state=random_state)
-        [(train, test)] = splitter._pairs(n, stratify, None)
+        [(train, test)] = each_aside_if_many(n, splitter._pairs, n, stratify, None)
     taken = [take_rows(list(array) if isinstance(array, str) else array, as_lists=True) for array in arrays]
     return [take(rows) for take in taken for rows in (train, test)]
 

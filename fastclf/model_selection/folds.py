@@ -6,6 +6,7 @@ import numpy as np
 
 from .._exceptions import warn
 from .._folds import is_leave_one_out
+from .._threads import aside_if_many
 from .._validation import as_array, as_generator, described, require_integer, require_truth
 from ..metrics.targets import target_kind
 from .rows import as_y
@@ -68,7 +69,7 @@ def as_folds(cv, X, y, n, groups=None, random_state=None, repeats=1, classifies=
     if isinstance(cv, LeaveOneOut) or theirs:
         return Folds(n, [np.arange(n)], n)
     if isinstance(cv, Partition):
-        return Folds(n, [cv._fold(n, y, groups)], cv.n_splits)
+        return Folds(n, [aside_if_many(n, cv._fold, n, y, groups)], cv.n_splits)
     if hasattr(cv, "split") and not isinstance(cv, (str, bytes)):
         pairs = cv.split(X, y) if groups is None else cv.split(X, y, groups)
     else:

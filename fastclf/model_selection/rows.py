@@ -1,8 +1,11 @@
 """Rows and targets in any container, for estimators of any library."""
 
+from functools import partial
+
 import numpy as np
 
 from .._csr import Csr
+from .._threads import aside_if_many, n_numbers
 from .._validation import as_array, as_vector, described, require_labels
 
 
@@ -23,6 +26,10 @@ def take_rows(rows, as_lists=False):
     """
     if rows is None:
         return lambda numbers: None
+    return partial(aside_if_many, n_numbers(rows), _taker(rows, as_lists))
+
+
+def _taker(rows, as_lists):
     if hasattr(rows, "iloc"):
         return rows.iloc.__getitem__
     if isinstance(rows, Csr):

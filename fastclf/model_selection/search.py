@@ -8,7 +8,8 @@ import numpy as np
 
 from .._estimator import Estimator, clone, only_if
 from .._exceptions import not_fitted_error, warn
-from .._validation import described, require_truth
+from .._state_table import Instance, Value, declare, has, where
+from .._validation import described, require_number, require_truth
 from ..metrics.scorers import SeveralScorers, accepts_weight, check_scoring, kind_of, refuse_params, scorers_of
 from .evaluation import Evaluation, Request, check_estimator, tell_failures
 from .parameters import ParameterGrid, ParameterSampler
@@ -23,6 +24,19 @@ def _require_refit(search, name):
             f"This {type(search).__name__} instance was initialized with `refit=False`. {name} is available only after"
             " refitting on the best parameters. You can refit an estimator manually using the `best_params_` attribute"
         )
+
+
+def _require_scorers(name, value):
+    """Refuse a value that is neither a scorer nor a dict of scorers."""
+    scorers = list(value.values()) if isinstance(value, Mapping) else [value]
+    if not scorers or not all(map(callable, scorers)):
+        raise ValueError(f"{name} is {described(value)}; a scorer or a dict of scorers is wanted")
+
+
+def _require_model(name, value):
+    """Refuse a value that is no estimator."""
+    if not hasattr(value, "fit"):
+        raise ValueError(f"{name} is {described(value)}; a fitted estimator is wanted")
 
 
 def _delegated(name):
@@ -40,6 +54,12 @@ class _Search(Estimator):
     """The base of searches; a subclass has `_settings`, which gives the settings that are tried."""
 
     _can_be_saved = False  # its best estimator can be
+
+    _state_table = declare(
+        multimetric_=Instance(bool),
+        scorer_=Value(_require_scorers),
+        **where(has("best_estimator_"), best_estimator_=Value(_require_model)),
+    )
 
     @property
     def _estimator_type(self):
@@ -95,6 +115,12 @@ class _Search(Estimator):
         self
         """
         check_estimator(self.estimator, scoring=self.scoring)
+        if not callable(self.refit) and not isinstance(self.refit, (str, Real, np.bool_, type(None))):
+            raise TypeError(
+                f"refit is {described(self.refit)}; True, False, the name of a scorer or a function is wanted"
+            )
+        verbose = int(self.verbose) if isinstance(self.verbose, (bool, np.bool_)) else self.verbose
+        verbose = require_number("verbose", verbose, -np.inf) > 0
         several = self.scoring is not None and not isinstance(self.scoring, str) and not callable(self.scoring)
         scorer = scorers_of(self.estimator, self.scoring) if several else check_scoring(self.estimator, self.scoring)
         if several:
@@ -106,9 +132,9 @@ class _Search(Estimator):
         if n_splits * n == 0:
             raise ValueError("No fits were performed. Was the CV iterator empty? Were there no candidates?")
         _require_promised(self.cv, X, y, request.groups, n_splits)
-        if self.verbose > 0:
+        if verbose:
             print(f"Fitting {n_splits} folds for each of {n} candidates, totalling {n_splits * n} fits")
-        measured = evaluation.run(self.n_jobs, self.verbose, label=type(self).__name__)
+        measured = evaluation.run(self.n_jobs, verbose, label=type(self).__name__)
         if any(len(result.folds) < len(evaluation.folds) for result in measured):
             raise KeyboardInterrupt  # a fit that was interrupted changes nothing
         tell_failures(measured)
@@ -191,10 +217,15 @@ class _Search(Estimator):
         refuse_params(self, params)
         model = self._fitted()
         if isinstance(self.scorer_, Mapping):
-            scorer = self.scorer_[self.refit] if self.multimetric_ else self.scorer_
-            return scorer(model, X, y, **params)
+            return self._of_refit(self.scorer_)(model, X, y, **params)
         value = self.scorer_(model, X, y, **params)
-        return value[self.refit] if self.multimetric_ else value
+        return self._of_refit(value) if self.multimetric_ else value
+
+    def _of_refit(self, parts):
+        """The scorer, or the value of a scorer, with the name `refit`."""
+        if not isinstance(parts, Mapping) or not isinstance(self.refit, str) or self.refit not in parts:
+            raise ValueError(f"refit is {described(self.refit)}; the name of one of several scorers is wanted")
+        return parts[self.refit]
 
     @_delegated("predict")
     def predict(self, X):

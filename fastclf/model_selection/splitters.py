@@ -7,6 +7,7 @@ import numpy as np
 
 from .._document import document
 from .._exceptions import warn
+from .._threads import aside_if_many, each_aside_if_many
 from .._validation import (
     as_array,
     as_float64,
@@ -40,7 +41,11 @@ random_state : int, RandomState or None, default=None
 
 def pairs_of(fold, n_folds):
     """(train, test) for each fold, as ascending row numbers; `fold` has the number of the fold of each row."""
-    return ((np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(n_folds))
+    return (aside_if_many(len(fold), _pair, fold, i) for i in range(n_folds))
+
+
+def _pair(fold, i):
+    return np.flatnonzero(fold != i), np.flatnonzero(fold == i)
 
 
 class Splitter:
@@ -65,7 +70,8 @@ class Splitter:
         iterator of (train, test), ndarrays of int
         """
         self._refuse_groups(groups)
-        return self._pairs(n_rows(X, y), y, groups)
+        n = n_rows(X, y)
+        return each_aside_if_many(n, self._pairs, n, y, groups)
 
     def _refuse_groups(self, groups):
         if groups is not None and not self._takes_groups:

@@ -6,7 +6,8 @@ import numpy as np
 
 from .._estimator import Classifier, clone, only_if
 from .._exceptions import not_fitted_error
-from .._validation import described, require_choice, require_integer, require_number
+from .._state_table import Value, declare, has, where
+from .._validation import as_float64, as_list, described, require_choice, require_integer, require_number, require_truth
 from ..metrics.scorers import MetricScorer, check_scoring, first_method, responses
 from ..metrics.targets import as_targets, target_kind
 from .candidates import Candidates
@@ -229,6 +230,8 @@ class TunedThresholdClassifierCV(_Threshold):
     [0, 1]
     """
 
+    _state_table = declare(**where(has("best_threshold_"), best_threshold_=Value(require_number, -np.inf)))
+
     def __init__(
         self,
         estimator,
@@ -266,7 +269,7 @@ class TunedThresholdClassifierCV(_Threshold):
 
     def _folds(self, y):
         """(the splitter, None for a fitted estimator, whether all rows are for the last fit)."""
-        cv, refit = self.cv, self.refit
+        cv, refit = self.cv, require_truth("refit", self.refit)
         if isinstance(cv, str):
             require_choice("cv", cv, ("prefit",))
             if refit:
@@ -304,12 +307,19 @@ class TunedThresholdClassifierCV(_Threshold):
         if isinstance(self.thresholds, Integral):
             tried = np.linspace(score.min(), score.max(), require_integer("thresholds", self.thresholds, 1))
         else:
-            tried = np.asarray(self.thresholds, float)
+            tried = self._given()
         values = [
             scorer._sign * scorer._score_func(y, _labels_above(score, at, classes, positive), **scorer._kwargs)
             for at in tried
         ]
         return tried, np.array(values)
+
+    def _given(self):
+        """The thresholds as an array."""
+        given = as_float64(as_list(self.thresholds, "thresholds"), "thresholds")
+        if given.ndim != 1 or len(given) == 0:
+            raise ValueError(f"thresholds is {described(self.thresholds)}; a number of thresholds or a list is wanted")
+        return given
 
     def _chosen(self, curves):
         """The best threshold, and its score, by the curves of the folds."""
@@ -320,7 +330,7 @@ class TunedThresholdClassifierCV(_Threshold):
             )
         low, high = min(tried.min() for tried, _ in curves), max(tried.max() for tried, _ in curves)
         of_all = isinstance(self.thresholds, Integral)
-        thresholds = np.linspace(low, high, self.thresholds) if of_all else np.asarray(self.thresholds, float)
+        thresholds = np.linspace(low, high, self.thresholds) if of_all else self._given()
         scores = np.mean([np.interp(thresholds, tried, values) for tried, values in curves], axis=0)
         best = scores.argmax()
         found = {"best_score_": scores[best], "best_threshold_": thresholds[best]}

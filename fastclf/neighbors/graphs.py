@@ -4,6 +4,7 @@ import numpy as np
 
 from .._csr import is_sparse
 from .._exceptions import warn
+from .._threads import aside_if_many
 from .._validation import require_truth
 from .base import Neighbors
 from .nearest import NearestNeighbors
@@ -175,7 +176,7 @@ def sort_graph_by_row_values(graph, copy=False, warn_when_not_sorted=True):
     elif copy:
         graph = graph.copy()
     row = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
-    order = np.lexsort((graph.data, row))
+    order = aside_if_many(graph.nnz, np.lexsort, (graph.data, row))
     n = len(order)
     graph.data[:n], graph.indices[:n] = graph.data[order], graph.indices[order]
     graph.has_sorted_indices = False

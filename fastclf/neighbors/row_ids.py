@@ -5,6 +5,7 @@ from math import isqrt
 import numpy as np
 
 from .._state_table import Array, DeclaredState, declare
+from .._threads import aside_if_many
 from .._validation import as_array, described
 from .living_rows import SpareRows
 
@@ -64,14 +65,14 @@ class RowIds(DeclaredState):
 
     def _sort(self):
         if self._order is None:
-            order = np.argsort(self.values, kind="stable")
+            order = aside_if_many(len(self.values), np.argsort, self.values, kind="stable")
             self._sorted = self.values[order]
             self._order = order  # last, because another thread reads it first
 
     def find(self, ids):
         """The row number of each id; -1 for an id that no row has."""
         self._sort()
-        found = _found(ids, self._sorted, self._order)
+        found = aside_if_many(len(ids), _found, ids, self._sorted, self._order)
         tail = self.values[len(self._sorted) :]
         if len(tail):
             order = np.argsort(tail, kind="stable")
@@ -108,7 +109,7 @@ class RowIds(DeclaredState):
     def _merge_tail(self):
         """Sort all ids, from those that are sorted already and the tail."""
         start = len(self._sorted)
-        order = np.argsort(self.values[start:], kind="stable")
+        order = aside_if_many(len(self.values) - start, np.argsort, self.values[start:], kind="stable")
         tail = self.values[start:][order]
         place = np.searchsorted(self._sorted, tail)
         self._order = np.insert(self._order, place, order + start)

@@ -168,3 +168,11 @@ def test_threads_memory_maps_and_files_change_nothing(rng, tmp_path):
         np.testing.assert_array_equal(one.coef_, two.coef_)
         save(one, tmp_path / cls.__name__)
         np.testing.assert_array_equal(load(tmp_path / cls.__name__).predict(X), one.predict(X))
+
+
+@pytest.mark.parametrize("shape", [(40, 3), (5, 20)])
+def test_squares_beyond_float64_are_refused_where_each_row_is_left_out(rng, shape):
+    X, y = rng.standard_normal(shape), np.arange(shape[0]) % 2
+    X[0, 0] = 1e300
+    with pytest.raises(ValueError, match="X has values whose squares exceed 1e308; scaled columns are wanted"):
+        RidgeClassifierCV().fit(X, y)
