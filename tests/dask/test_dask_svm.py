@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from clusters import client, cut, cuts, killing, same_bits, same_state  # noqa: F401 (a fixture)
+from clusters import client, cut, cuts, killing, same_bits, same_state, two_workers  # noqa: F401 (a fixture)
 from scipy import sparse
 
 import fastclf
@@ -101,24 +101,6 @@ def test_answers_for_collections_are_lazy(client):  # noqa: F811
     assert ours.score(rows, cut(Y, UNEVEN)) == plain.score(X, Y)
 
 
-@pytest.mark.parametrize("name", ["SVC", "LinearSVC"])
-def test_a_worker_that_dies_in_the_first_a_middle_or_the_last_round_changes_no_bit(
-    client,  # noqa: F811
-    monkeypatch,
-    name,
-):
-    plain = getattr(fastclf, name)().fit(X, Y)
-    rows, y = cut(X, cuts(N)["7 partitions"]), cut(Y, cuts(N)["7 partitions"])
-    model, plain_get, seen = getattr(fastclf.dask, name)(), DaskPlaces.get, []
-    with monkeypatch.context() as patch:
-        patch.setattr(DaskPlaces, "get", lambda self, refs: seen.append(1) or plain_get(self, refs))
-        model.fit(rows, y)
-    for number in (0, len(seen) // 2, len(seen) - 1):
-        with killing(monkeypatch, client, number):
-            model.fit(rows, y)
-        same_state(model.to_local(), plain)
-
-
 def test_a_pair_that_is_left_goes_on_from_where_the_methods_for_few_rows_ended(client):  # noqa: F811
     """A hard problem, whose steps are slow, with more rows than a working set may have."""
     assert pairs.limits_of({"cache_bytes": 1e5, "tol": 1e-3, "max_iter": 9, "shrinking": True, "threads": 1}, np.dtype(
@@ -144,3 +126,18 @@ def test_wrong_data_and_what_is_not_offered_are_refused_in_one_sentence(client):
             getattr(fastclf.dask, name)().fit(rows, cut(np.repeat("ant", N), [N]))
         with pytest.raises(ValueError, match="sample_weight is zero for every row"):
             getattr(fastclf.dask, name)().fit(rows, y, rows[:, 2] * 0)
+
+
+@pytest.mark.parametrize("name", ["SVC", "LinearSVC"])
+def test_a_worker_that_dies_in_the_first_a_middle_or_the_last_round_changes_no_bit(monkeypatch, name):
+    plain, model = getattr(fastclf, name)().fit(X, Y), getattr(fastclf.dask, name)()
+    plain_get, seen = DaskPlaces.get, []
+    with two_workers() as own:
+        rows, y = cut(X, cuts(N)["7 partitions"]), cut(Y, cuts(N)["7 partitions"])
+        with monkeypatch.context() as patch:
+            patch.setattr(DaskPlaces, "get", lambda self, refs: seen.append(1) or plain_get(self, refs))
+            model.fit(rows, y)
+        for number in (0, len(seen) // 2, len(seen) - 1):
+            with killing(monkeypatch, own, number):
+                model.fit(rows, y)
+            same_state(model.to_local(), plain)
