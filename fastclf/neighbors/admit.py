@@ -56,7 +56,7 @@ def admit(X, metric, p, metric_params, owner):
 
 
 def _require_no_more(params, metric):
-    """Refuse metric_params with entries that the metric does not take; `params` has no entry that it takes."""
+    """Raise an error if `params`, the entries of metric_params that the metric has not used, is not empty."""
     if params:
         raise ValueError(f"metric_params has {sorted(params)}, which metric={metric!r} does not take; leave it out")
 

@@ -240,7 +240,7 @@ class Neighbors(Estimator):
         return {} if ids is None else {"_ids": self._ids.add(ids, n)}
 
     def _require_ids(self):
-        """The RowIds; refused if the rows have no ids."""
+        """The ids of the fitted rows, as RowIds; ValueError if the rows have no ids."""
         self._require_fitted()
         if self._ids is None:
             raise ValueError("the fitted rows have no ids; fit(..., ids=...) gives them")
@@ -284,7 +284,7 @@ class Neighbors(Estimator):
         attributes[name], attributes["_spare_rows"][name] = self._spare_rows.get(name, SpareRows()).extend(array, more)
 
     def _without(self, rows):
-        """Check numbers of rows and return the attributes without these rows. The estimator is not changed."""
+        """Check row numbers and return the estimator's attributes without these rows. The estimator is not changed."""
         self._require_fitted()
         n = self.n_samples_fit_
         rows = _row_numbers(rows, n)

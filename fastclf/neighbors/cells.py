@@ -27,27 +27,26 @@ _CELLS_PER_ROOT = 2.0
 # The least number of rows of a cell, on average.
 _CELL_ROWS = 16
 
-# The number of rows per centre in the sample whose cells' means are the centres.
+# The centres of the cells are means of a sample of rows, which has this number of rows per centre.
 _SAMPLED_ROWS = 64
 
-# The largest number of bytes of the sample whose cells' means are the centres, unless it then had less than one row per
-# centre.
+# The largest size of the sample of rows in bytes, unless the sample then had less than one row per centre.
 _SAMPLED_BYTES = 1 << 26
 
 # The number of iterations of Lloyd's algorithm.
 _ITERATIONS = 6
 
-# In a search for at most _ALONE queries, the filter answers a query if its ranges have more than this share of all
-# codes.
+# In a search for at most _ALONE queries: a query whose ranges of near cells have more than this share of all codes is
+# answered by the filter, which reads all codes in order.
 _MOST_ALONE = 0.8
 _ALONE = 4
 
-# In a search for more queries, the filter answers a query if its ranges have more than this share of all codes. The
-# filter is then faster, as it reads a code once for many queries.
+# In a search for more than _ALONE queries: a query whose ranges of near cells have more than this share of all codes is
+# answered by the filter, which reads each code once for many queries.
 _MOST_OF_MANY = 0.2
 
-# If after this number of queries more than half of a block's queries were left to the filter, the others are left to it
-# too.
+# If the filter had to answer more than half of the queries of a block, counted from this number of queries on, it
+# answers the rest of the block too.
 _TRIED = 16
 
 # The largest number of queries in a block; also the largest number that the filter answers at once.
@@ -71,12 +70,18 @@ class Visit(FilterPass):
     def __init__(self, search, queries, found, cells, most):
         super().__init__(search, queries, found, None, n_lists=1)
         n_cells, n_padded = len(cells.centers), len(cells.center_square)
-        self.position = np.array([0, -1, 0, 0, 0])  # (5,) intp: the items that `_cells_search.pyx` names
-        self.home = np.empty(2, np.intp)  # the cell whose centre is nearest to the query, and the squared distance
-        # squared distances of all centres: from the query, and from the centre nearest to it
+        # (5,) intp: the progress of the search, in five numbers whose places `_cells_search.pyx` names
+        self.position = np.array([0, -1, 0, 0, 0])
+        # (2,) intp: the number of the cell whose centre is nearest to the query, and the squared distance of this
+        # centre
+        self.home = np.empty(2, np.intp)
+        # (n_padded,) intc each: the squared distances of all centres from the query, and from the centre nearest to the
+        # query
         self.far, self.home_far = np.empty((2, n_padded), np.intc)
-        self.begin, self.end = np.empty((2, n_cells), np.intp)  # ranges of panels that may have near rows
-        self.most = most  # the largest share of the panels that is searched
+        # (n_cells,) intp each: for each cell, the range of its panels that may have near rows
+        self.begin, self.end = np.empty((2, n_cells), np.intp)
+        # the largest share of all panels that is searched for a query; the filter answers queries that need more
+        self.most = most
 
 
 class Cells(Index):
@@ -164,8 +169,8 @@ class Cells(Index):
         ends = np.cumsum(counts)
         n_places = _up(int(self.starts[-1]) * panel, builder.BLOCK_ROWS)
         self.rows = np.full(n_places, n)
-        # Each cell begins with a new panel. So the panels before a cell have unused places, by whose number its rows
-        # are shifted.
+        # Each cell begins with a new panel, so that the rows of a cell are shifted by the number of unused places in
+        # the panels of all earlier cells.
         self.rows[np.arange(n) + np.repeat(panel * self.starts[:-1] - (ends - counts), counts)] = order
         firsts = self.rows[: panel * self.starts[-1] : panel]
         self.first_key, self.last_key = key[firsts], key[order[ends - 1]]
@@ -195,7 +200,8 @@ class Cells(Index):
             part, heaps = search.of(slice(*block)), Heaps.of(distance_out, index_out, *block)
             state = Visit(part, self.plain._queries(part), heaps, self, most)
             n_left = done = 0
-            for start, stop in ranges(0, 1 << 62, _FIRST_PANELS, 1 << 20):  # the loop ends when all queries are done
+            # a return ends the loop when all queries are done
+            for start, stop in ranges(0, 1 << 62, _FIRST_PANELS, 1 << 20):
                 outcome = kernels.visit(self.X, self, state, stop - start)
                 if outcome == kernels.CROWDED:
                     left.append(block[0] + int(state.position[0]) - 1)
@@ -215,7 +221,7 @@ class Cells(Index):
         require_full(index_out, search.fewer)
 
     def _answer_left(self, search, left, distance_out, index_out):
-        """Answer the queries that are left to the filter."""
+        """Let the filter answer the queries whose numbers are in `left`."""
         query_bytes = 8 * search.queries.shape[1] + 32 * index_out.shape[1]
         size = int(max(1, min(_BLOCK_QUERIES, search.memory * 1e6 / 4 / query_bytes)))
         for first in range(0, len(left), size):
@@ -233,7 +239,7 @@ class Cells(Index):
         self.plain.within(search, radius, indices_out, distances_out)
 
     def _cut(self, search, k):
-        """(threads, blocks of queries that fit the memory)."""
+        """A pair: the number of threads, and blocks of queries, as (start, stop), that fit into the memory."""
         (n, d), n_queries = self.X.shape, len(search.queries)
         query_bytes = 16 * k + 2 * self.plain.width + 64 + d * (16 if search.queries.dtype == self.X.dtype else 56)
         threads = min(n_threads(search.n_jobs), n_queries) if n_queries * n >= _THREAD_WORK else 1
@@ -284,7 +290,7 @@ def _moved(sample, n_sampled, centers, threads):
 
 
 def _in_panels(centers):
-    """(centres in panels, their squared norms), padded to whole panels by zeros."""
+    """A pair: the codes of the centres in panels of 16, and the centres' squared norms; zeros fill the last panel."""
     n, width = centers.shape
     padded = np.zeros((_up(n, builder.PANEL_ROWS), width), np.int8)
     padded[:n] = centers

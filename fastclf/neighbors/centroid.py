@@ -22,7 +22,7 @@ from ..sums.class_sums import class_count_spans
 from ..sums.moments import class_moments, moment_bounds
 from .nearest import NearestNeighbors
 
-# The number of entries of X that are processed at a time where arrays as large as these entries are needed.
+# The number of entries of X that are processed at a time, so that temporary arrays are small.
 _BLOCK_NUMBERS = 1 << 20
 
 
@@ -275,7 +275,7 @@ def _is_uniform(prior):
 
 
 def _moments(X, codes, weight, size, n_jobs, progress):
-    """(means, squares): the mean of each class, and for each column the sum of squared distances from class means."""
+    """The mean of each class, and for each column the sum of squared distances from the class means."""
     if isinstance(X, Csr):
         return _sparse_moments(X, codes, weight, size)
     _, means, squares = class_moments(X, codes, weight, len(size), n_jobs, progress)

@@ -37,7 +37,7 @@ _FEW_NUMBERS = 1 << 20
 _LOW_DIMENSION = 8
 
 
-# The share of the codes that a query by cells is expected to read.
+# The share of the codes that a query is expected to read with algorithm='cells'.
 _CELLS_READ = 1 / 32
 
 

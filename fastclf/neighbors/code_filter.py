@@ -35,7 +35,8 @@ class Coder(NamedTuple):
     center: np.ndarray  # (d,) float64: mu, the point that is subtracted from each row
     scale: float  # g, a power of two that multiplies the centred rows
     step: float  # the length of one unit of a code
-    absolute: bool  # whether slacks and lengths are sums of absolute values, for 'manhattan', not Euclidean norms
+    # whether norms and errors of codes are sums of absolute values, for 'manhattan', not Euclidean norms
+    absolute: bool
     # (n_codes, d) float32: the transpose of the projection's matrix V, and a row of zeros; None: rows are coded without
     # projection
     axes: np.ndarray | None = None
@@ -102,11 +103,11 @@ class CodedQueries(NamedTuple):
     plain: Queries
     # (n_queries rounded up to a multiple of 4, width) uint8: the code of each query; zeros for padding
     code: np.ndarray
-    # (n_queries,) float64: the query's term in the limit that its inner products with near codes reach
+    # (n_queries,) float64: the part of the limit of inner products with near codes that depends on the query alone
     base: np.ndarray
     slack: np.ndarray  # (n_queries,) float64: e(q), the error of the query's code
     length: np.ndarray  # (n_queries,) float64: |c(q)|, the norm of the query's code, for 'dot'
-    per: np.ndarray  # (n_queries,) float64: the factor that converts distances into units of step
+    per: np.ndarray  # (n_queries,) float64: the factor that converts distances into units of the codes' step
     shift: np.ndarray  # (n_queries,) float64: for 'dot', mu'q (mu: the rows' centre) plus a bound of rounding; else 0
 
 
@@ -210,7 +211,7 @@ class Filter(Scan):
         (super() if few else Scan(self.X, self.metric)).nearest(search, distance_out, index_out)
 
     def _most_queries(self, k):
-        # the lists of all queries of a block take 6 MB, and can be refined within 30 ms
+        # the lists of candidates of all queries of a block take 6 MB, and can be shortened within 30 ms
         return max(4, min(256, (1 << 16) // k))
 
     def _query_bytes(self, k):

@@ -15,7 +15,7 @@ _SAMPLE = 16384  # the largest number of rows in the sample
 _LEAST_SAMPLE = 512  # the smallest number of rows in the sample
 _SAMPLE_QUERIES = 16  # the number of rows of the sample that serve as queries
 _WIDTHS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256)  # the numbers of bytes that a code of projected rows may have
-_KEPT = (0.999, 0.99)  # shares of all coordinates that are not clipped, one for each step that is tried
+_KEPT = (0.999, 0.99)  # the steps that are tried, each given by the share of all coordinates that it does not clip
 _MOST_FEATURES = 32768  # the largest number of features that are coded without projection: inner products fit 32 bits
 # The largest number d of features of coded rows. The proof of the bound requires d u < 0.01, where u = 2^-24.
 _MOST_COLUMNS = 1 << 17
@@ -30,7 +30,9 @@ _PRODUCTS = {
     "x86-64-v3": (0.031, 0.015),
     "x86-64-v4": (0.022, 0.009),
     "x86-64-v4-vnni": (0.022, 0.005),
-    "arm64-dotprod": (0.062, 0.012),  # not measured: twice v3's numbers for a coordinate, as vectors are half as long
+    # these times are not measured: a coordinate is assumed to take twice as long as with x86-64-v3, whose vectors are
+    # twice as long
+    "arm64-dotprod": (0.062, 0.012),
 }
 _ROW = 0.1  # nanoseconds to compare a row's code with the limit of a query
 # Nanoseconds to compute the distance of a row: a constant part, and a part for each coordinate.

@@ -100,8 +100,8 @@ class Called(Index):
     """
 
     def _costs(self, queries):
-        # A call of the user's function may be slow. A large number of values for each query makes blocks of few
-        # queries.
+        # A query is declared to have many values, so that blocks have few queries, because a call of the user's
+        # function may be slow.
         d = self.X.shape[1]
         return max(d, 32), 1 << 15, 8 * d, 8 * d
 

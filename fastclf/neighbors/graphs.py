@@ -21,7 +21,7 @@ def _queries(X, include_self, mode):
 
 
 def _fitted(X, metric, p, metric_params, **params):
-    """(a fitted NearestNeighbors, its rows): X is such an estimator with the same metric, or rows to fit."""
+    """A fitted NearestNeighbors and its rows; X is such an estimator with the same metric, or has the rows to fit."""
     wanted = {"metric": metric, "p": p, "metric_params": metric_params}
     if not isinstance(X, Neighbors):
         return NearestNeighbors(**wanted, **params).fit(X), X

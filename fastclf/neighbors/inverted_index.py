@@ -114,7 +114,7 @@ class Sparse(Index):
             require_norms(norm2, X, metric, "row {} of X")
             if metric.name == "cosine":
                 metric = metric._replace(norm2=norm2)
-        # an X without entries gets an unused one, so that the pointer to entry 0 is valid
+        # an X without entries gets an unused entry, so that the pointer to entry 0 is valid
         if X.size == 0:
             X = Csr(X.indptr, np.zeros(1, np.int32), np.zeros(1, X.dtype), X.n_columns)
         super().__init__(X, metric)

@@ -103,7 +103,8 @@ class Walk:
         n_queries = len(queries.query)
         # search: a Search; queries: its Queries; found: the answers so far, Heaps or Hits
         self.search, self.queries, self.found = search, queries, found
-        self.bound = np.full(n_queries, np.inf)  # (n_queries,): no row whose screen exceeds the bound is a neighbour
+        # (n_queries,): a row whose screen, an approximate distance, exceeds the query's bound is no neighbour
+        self.bound = np.full(n_queries, np.inf)
         # (n_queries,) intp: the number of the node, one level above the leaves, at which the walk of each query starts
         self.homes = np.empty(n_queries, np.intp)
         self.order = None  # (n_queries,) intp: the order in which queries are answered; None until `homes` is computed
@@ -154,7 +155,7 @@ class Tree(Scan):
 
     @staticmethod
     def _sizes(n):
-        """[number of leaves, number of nodes on the level above the leaves, ..., 1 for the root]."""
+        """The number of nodes on each level of the tree: leaves, nodes above the leaves, ..., 1 for the root."""
         sizes = [ceil(n / _kdtree_build.LEAF_ROWS)]
         while len(sizes) == 1 or sizes[-1] > 1:
             sizes.append(ceil(sizes[-1] / _kdtree_build.NODE_CHILDREN))
@@ -237,7 +238,7 @@ class Tree(Scan):
             put_hits(some, rows, distances, indices_out, distances_out)
 
     def _cut(self, search, bytes_per_query, memory):
-        """(number of threads, blocks of queries that fit into `memory` megabytes)."""
+        """A pair: the number of threads, and blocks of queries, as (start, stop), that fit into `memory` megabytes."""
         (n, d), n_queries = self.X.shape, len(search.queries)
         bytes_per_query += 64 + d * (24 if search.queries.dtype == self.X.dtype else 64)
         # a rough guess of the number of rows that a query visits, which decides whether threads are worth their start
@@ -257,7 +258,8 @@ class Tree(Scan):
             yield kernels.PAUSED
         state.order = np.argsort(state.homes)
         done = 0
-        for start, stop in ranges(0, 1 << 62, _FIRST_NODES, 1 << 20):  # the loop ends with the walk
+        # a return ends the loop when the walk is complete
+        for start, stop in ranges(0, 1 << 62, _FIRST_NODES, 1 << 20):
             outcome = kernels.walk(self, state, stop - start, self.panels, self.boxes)
             n_done = state.position[0] - (state.position[1] > 0)
             advance(state.search.progress, int(n_done - done) * len(self.rows))

@@ -232,7 +232,7 @@ class Segments(DeclaredState):
         # a user's function is always called with rows of a single type, so that all rows are converted to it
         if self.metric.function is not None and self.dtype != rows.dtype:
             return Segments(np.concatenate([self[:], rows]), self.metric, self._make, self._make_small)
-        self._make_small(rows, self.metric)  # raises an error if the metric cannot take the new rows
+        self._make_small(rows, self.metric)  # this call raises an error if the metric cannot take the new rows
         new = self._twin()
         new._added, new._spare = self._spare.extend(self._added, rows)
         new._tail = None

@@ -163,7 +163,7 @@ class Bits(Index):
                 " 'hamming' alone"
             )
 
-    # the base class looks the metric up in the kernels of a scan, which lack this one
+    # the inherited method looks up the metric among those of the scan's kernels, which lack this metric
     _check_state = DeclaredState._check_state
 
     def _costs(self, queries):

@@ -117,7 +117,7 @@ class RadiusNeighborsClassifier(LabelledRows, RadiusVoters, Classifier):
         return labels
 
     def _elected(self, X, call, mask):
-        """(for each output the shares of the votes of shape (n_queries, n_classes), a mask of the outliers)."""
+        """For each output the shares of the votes, of shape (n_queries, n_classes), and a mask of the outliers."""
         n, circles = self._circles(X, call, mask)
         shares = [np.zeros((n, len(classes))) for classes in self._classes]
         outlier = np.zeros(n, bool)

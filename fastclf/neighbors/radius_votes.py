@@ -29,7 +29,7 @@ class Circle(NamedTuple):
 class RadiusVoters(Weighted, RadiusSearch):
     """The base of estimators in which all neighbours within a radius vote on labels or numbers."""
 
-    n_neighbors = None  # no parameter here: all neighbours within a radius vote
+    n_neighbors = None  # `n_neighbors` is no parameter of these estimators: all neighbours within a radius vote
 
     _optional_k = True
 

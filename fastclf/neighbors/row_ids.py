@@ -11,7 +11,7 @@ from .living_rows import SpareRows
 
 
 def _longest_tail(n):
-    """The number of ids, of n, that may be unsorted: few enough to sort in each call, and to merge rarely."""
+    """The largest number of ids, of n, that may stay unsorted: few are sorted in each call, many are merged rarely."""
     return 64 + 4 * isqrt(n)
 
 
@@ -28,8 +28,9 @@ class RowIds(DeclaredState):
     def __init__(self, values):
         self.values = values
         self._spare = SpareRows()
-        self._order = None  # the row numbers of the first ids, in ascending order of the ids; None: not sorted yet
-        self._sorted = None  # these ids, ascending; the ids after them are the tail
+        # the row numbers of the sorted ids, in ascending order of the ids; None: no ids are sorted yet
+        self._order = None
+        self._sorted = None  # the sorted ids, ascending; the ids of rows added later, the tail, are not among them
 
     @classmethod
     def of(cls, ids, n):
@@ -67,7 +68,8 @@ class RowIds(DeclaredState):
         if self._order is None:
             order = aside_if_many(len(self.values), np.argsort, self.values, kind="stable")
             self._sorted = self.values[order]
-            self._order = order  # last, because another thread reads it first
+            # `_order` is set after `_sorted`, because another thread that finds `_order` set reads `_sorted`
+            self._order = order
 
     def find(self, ids):
         """The row number of each id; -1 for an id that no row has."""
@@ -107,7 +109,7 @@ class RowIds(DeclaredState):
         return new
 
     def _merge_tail(self):
-        """Sort all ids, from those that are sorted already and the tail."""
+        """Sort all ids, by merging the ids that are sorted already with the tail, the ids of rows added later."""
         start = len(self._sorted)
         order = aside_if_many(len(self.values) - start, np.argsort, self.values[start:], kind="stable")
         tail = self.values[start:][order]

@@ -51,7 +51,7 @@ class Search(NamedTuple):
     n_jobs: int | None = None
     memory: float = 256.0  # megabytes for all threads, beyond the arrays of the answer
     fewer: bool = False  # whether a query may find fewer than k rows; its list is then filled with NO_ROW at infinity
-    first: int = 0  # the number of the first query in messages
+    first: int = 0  # the number that messages give to the first query
 
     def of(self, chosen):
         """The same search for some of its queries, which `chosen` (a slice or numbers) selects."""

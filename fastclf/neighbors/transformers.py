@@ -131,7 +131,7 @@ class RadiusNeighborsTransformer(GraphMaker, RadiusSearch):
            [0., 0., 0.]])
     """
 
-    n_neighbors = None  # no parameter here: all rows within a radius are found
+    n_neighbors = None  # `n_neighbors` is no parameter of this estimator: all rows within a radius are found
 
     _optional_k = True
 

@@ -232,7 +232,7 @@ class Voters(Weighted, WeightedNeighbors):
         return errors
 
     def _error_each(self, ballot, row, k_max):
-        """The errors of predictions by the first 1, 2, ..., k_max neighbours: (n, k_max); `row` numbers the queries."""
+        """The errors with 1, 2, ..., k_max neighbours, of shape (n, k_max); row: the row number of each query."""
 
 
 def _taken(weight, index, k, threads):

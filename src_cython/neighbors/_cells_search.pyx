@@ -32,7 +32,7 @@ from fastclf._heap cimport sort as sort_heap
 cdef enum:
     NEAR_CELLS = 4    # this number of cells, those nearest to the query, are searched first, which makes tau small
     MOST_NEAR = 64    # the largest number of cells that are searched in the order of distance, until tau is finite
-    STEP = 1024       # number of panels after which the budget is checked
+    STEP = 1024       # the number of panels after which the budget is checked
 
 # The outcomes of a call: every query is answered, the budget is spent, or another index is to answer the query.
 cdef enum:
@@ -47,7 +47,7 @@ cdef enum:
     N_CELLS     # the number of cells of the query that were taken in the order of distance; -1: the query is not begun
     N_RANGES    # the number of ranges of panels on the list
     RANGE       # the range that is searched next
-    LISTED      # whether the ranges of all other cells are on the list
+    LISTED      # whether the ranges of the cells beyond the first N_CELLS are on the list
 
 ctypedef fused celled_t:
     euclidean_t

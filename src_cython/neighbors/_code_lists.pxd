@@ -24,7 +24,7 @@ ctypedef struct filter_t:
     # (n_queries,) for dot: the inner product mu'q of query and rows' centre, plus a bound of the errors
     const double* query_shift
     Py_ssize_t stride               # every stride-th block is in the sample, which is searched first; 0: no sample
-    Py_ssize_t capacity             # the capacity of each list
+    Py_ssize_t capacity             # the number of rows for which each candidate list has space
     Py_ssize_t* list_size           # (n_queries,): the number of rows in the candidate list of each query
     # (n_queries,): the number of rows at which each query's candidate list is shortened next
     Py_ssize_t* list_mark

@@ -136,7 +136,7 @@ cdef inline void differences_tile(
 cdef inline void set_limits(
     const coded_t* metric, const search_t* s, const filter_t* f, Py_ssize_t query, Py_ssize_t block, int* limit
 ) noexcept nogil:
-    """The largest keys of near rows for 4 queries and a block; -INT_MAX for a padding query, which has no near row."""
+    """For 4 queries, write the largest key of a near row in a block of rows; -INT_MAX for a padding query."""
     cdef Py_ssize_t i
     for i in range(4):
         limit[i] = -INT_MAX

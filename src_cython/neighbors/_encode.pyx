@@ -75,7 +75,7 @@ ctypedef struct coder_t:
     float step
     float shift
     double kappa
-    bint absolute                   # whether slacks and lengths are sums of absolute values, not Euclidean norms
+    bint absolute                   # whether errors and norms of codes are sums of absolute values, not Euclidean norms
     bint inner                      # whether the codes are for inner products
     float* w                        # (d, ROWS_F) scratch space: the centred rows of a panel
     float* y                        # (n_codes + 4, ROWS_F) scratch space: the projections of the rows of a panel

@@ -95,7 +95,7 @@ cdef floating select(
         if below_high <= rank < up_to_high:
             n_less_out[0] = less + below_high
             return high
-        # of three parts (below, in and above the bracket), keep the keys of the one that has the rank
+        # of the keys below, in and above the bracket, keep the part that has the wanted rank
         side = 0 if rank < below_low else (1 if rank < below_high else 2)
         kept = 0
         for i in range(n):

@@ -173,7 +173,8 @@ cdef void measure_panel(
         near &= near - 1
         if not many:
             measure(metric, s, X, first + r, query)
-        elif metric_t is dot_t or sums[r] <= s.bound[query]:  # no root is taken of a sum beyond the bound
+        # a sum beyond the bound belongs to no neighbour, so that its root is not computed
+        elif metric_t is dot_t or sums[r] <= s.bound[query]:
             offer(metric, s, root(metric, sums[r], s.d, first + r, query), first + r, query, panel[0])
 
 
