@@ -357,7 +357,7 @@ class DecisionTree(PrunedTree):
         )
 
     def _features(self, X):
-        """(X as a matrix, the categories of its features or None), for a fit."""
+        """The pair (X as a matrix, the categories of its features or None) for a fit."""
         name = type(self).__name__
         categories = find_categories(X, self.categorical_features, name)
         return as_features(X, name, categories), categories

@@ -83,7 +83,7 @@ def plot_tree(
 
 
 def _grid(tree, max_depth):
-    """({node: (x, depth)}, (columns, rows)) of a grid; a node is in the middle above its drawn children."""
+    """Places {node: (x, depth)} on a grid, each midway above its drawn children, and the grid's (columns, rows)."""
     place, ends = {}, 0
     nodes = list(drawn_nodes(tree, max_depth))
     drawn = {node for node, _, _ in nodes}

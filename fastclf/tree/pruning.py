@@ -65,7 +65,7 @@ def weakest_links(nodes, risk=None):
     impurities = risk[leaf].sum() + np.cumsum(fewer[breaks] * at)[ends]
     start = [[0.0], [risk[leaf].sum()], [np.count_nonzero(leaf)]]
     columns = [np.concatenate([s, c]) for s, c in zip(start, (at[ends], impurities, n_leaves))]
-    # the first splits to go lower no risk: the path begins with the tree without them
+    # splits that lower no risk are undone first: the path begins with the tree without these splits
     if len(at) and columns[0][1] <= _SAME * abs(risk[0]):
         columns = [column[1:] for column in columns]
         columns[0][0] = 0.0

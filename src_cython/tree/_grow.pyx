@@ -28,9 +28,10 @@ cdef enum:
     # where part i takes the place of the node.
     FEATURE = 0
     SIZE = 1
-    # this column has the row with the largest value on the left, or the index of the subset; for a leaf any of its rows
+    # the number of the row with the largest value on the left, or the index of the subset that goes left; for a leaf,
+    # the number of any of its rows
     BELOW = 2
-    ABOVE = 3  # this column has the row with the smallest value on the right
+    ABOVE = 3  # the number of the row with the smallest value on the right
     MISSING = 4  # this column has the side of missing values: 1 left, 0 right; -1 if no row of the node has one
     NODE_INTS = 5
     START = 0  # START to CONSTANT are numbers of columns of the array `stack`

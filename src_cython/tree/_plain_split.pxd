@@ -458,7 +458,7 @@ cdef inline void scan(
     if order.first > order.last:
         return
     if is_plain(g):
-        # the floor is below the score of any cut that ties with the split
+        # the floor, the least score of a cut that is taken, is below the score of any cut that ties with the split
         start_search(&best, split.score - fabs(split.score) * 1e-12 - 1e-300 if split.feature >= 0 else -1e300)
         scan_from_both_ends(g, node, order, scratch.sides, &best)
     else:

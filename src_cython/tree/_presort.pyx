@@ -28,7 +28,8 @@ cdef enum:
     AHEAD = 16  # the number of rows by which reads of X are prefetched, since each row is in another page of memory
     SHORT = 48  # up to this length, a run of equal upper halves is sorted by insertion, not by digits
 
-    READ = 0  # READ to RANKS are passes, in their order; READ reads a block of columns, each of which is then sorted
+    # READ to RANKS number the passes over a column in their order; the pass READ reads a block of columns at once
+    READ = 0
     COUNT = 1  # this pass counts the rows with a common value
     LIST = 2  # this pass lists keys and rows, except rows with the common value
     DIGITS = 3  # this pass counts the occurrences of each digit
@@ -64,12 +65,12 @@ ctypedef struct sorting_t:  # the state of a sort of the columns [column, stop) 
     Py_ssize_t place, todo
     # length: the number of items of the list; n_equal: the number of rows with the common value
     Py_ssize_t length, n_equal
-    bint lacks  # whether the column has a missing value
+    bint lacks  # whether the column has missing values
     double value  # the common value of the column, if `repeated`
     bint repeated  # whether a sample of the column's values has a value more than once
     uint64_t* source  # the items before they are sorted by a digit
     uint64_t* target  # the items after they are sorted by a digit
-    uint64_t last, n_ranks  # last: the key of the item before; n_ranks: the number of ranks so far
+    uint64_t last, n_ranks  # last: the key of the previous item; n_ranks: the number of ranks given so far
     bint waiting  # whether all keys of the column so far are below the common value
 
 
@@ -137,7 +138,7 @@ cdef void count_common(sorting_t* s, const floating* x, Py_ssize_t start, Py_ssi
 
 
 cdef void list_keys(sorting_t* s, const floating* x, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
-    """List upper halves of keys with their rows, without rows of a common value unless values are missing."""
+    """List each row with the upper half of its key; rows of a common value are omitted if no values are missing."""
     cdef uint64_t* list = s.items + s.column * s.n
     cdef Py_ssize_t i, o = s.length, most = s.n - s.n_equal
     cdef floating value = <floating> s.value

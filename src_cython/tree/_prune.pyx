@@ -24,7 +24,7 @@ cdef int32_t melded(int32_t a, int32_t b, const double* key, int32_t* low, int32
             a, b = b, a
         place[0] = a
         place = &low[a]
-        # swap the children, and continue with what was the high child
+        # swap the children of the taken root, and continue with its former child in `high`
         low[a], high[a], a = high[a], low[a], high[a]
     place[0] = a if a >= 0 else b
     return root
