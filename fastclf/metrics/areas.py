@@ -145,7 +145,7 @@ def roc_auc_score(
         raise ValueError(f"max_fpr is {max_fpr}; a number above 0 and up to 1 is wanted")
     y_true, score, _ = _read(y_true, y_score, None)
     classes = encode_labels(y_true)[0] if y_true.ndim == 1 else ()
-    # pairs of classes have no weights, which are refused below
+    # weights are refused below, because they are not defined for pairs of classes
     weight = None if multi_class == "ovo" and len(classes) > 2 else as_sample_weight(sample_weight, len(score))
     if y_true.ndim == 2:
         require_average(average, AVERAGES)
@@ -191,7 +191,7 @@ def _over_pairs(codes, score, average):
     return float(np.average(areas, weights=shares if average == "weighted" else None))
 
 
-_CLASS_AVERAGES = ("micro", "macro", "weighted", None)  # "micro" is not defined for pairs of classes
+_CLASS_AVERAGES = ("micro", "macro", "weighted", None)  # the average "micro" is not defined for pairs of classes
 
 _ONE_COLUMN = (
     "`y_score` needs to be of shape `(n_samples, n_classes)`, as y_true is multiclass; it has shape ({},), and y_true"

@@ -398,7 +398,7 @@ def class_likelihood_ratios(y_true, y_pred, *, labels=None, sample_weight=None, 
 
 
 def _undefined_ratios(given):
-    """(value of an undefined LR+, value of an undefined LR-), from `replace_undefined_by`."""
+    """The values of an undefined LR+ and of an undefined LR-, from the argument `replace_undefined_by`."""
     if isinstance(given, Real):
         return float(given), float(given)
     if not isinstance(given, dict):

@@ -16,7 +16,7 @@ from .targets import as_scores, as_targets, documented, require_same_length, tar
 
 
 def _read(y_true, y_score, sample_weight, several=True):
-    """(a matrix of bools, a matrix of scores, weights) after checks; `several` asks for more than one label."""
+    """The checked (matrix of bools, matrix of scores, weights); `several` refuses a y_true of a single column."""
     both = (("y_true", y_true), ("y_score", y_score))
     flat = [f"{name} has shape {np.shape(y)}" for name, y in both if _is_flat(y)]
     if flat:
@@ -27,7 +27,7 @@ def _read(y_true, y_score, sample_weight, several=True):
     y_true, score = as_targets(y_true, "y_true"), as_scores(y_score)
     require_same_length(y_true=y_true, y_score=score)
     if y_true.ndim == 1 and not several and set(np.unique(y_true).tolist()) <= {0, 1}:
-        y_true = y_true[:, None] != 0  # one column of indicators
+        y_true = y_true[:, None] != 0  # y_true has the indicators of a single label
     if y_true.dtype.kind != "b" or y_true.ndim == 1:
         raise ValueError(f"{target_kind(y_true)} format is not supported; indicators of labels are wanted as y_true")
     score = score.reshape(len(score), -1)
@@ -41,7 +41,7 @@ def _is_flat(y):
 
 
 def _sorted_groups(score):
-    """(order, first, last) for each row: the columns by descending score, and the ends of each run of equal scores."""
+    """For each row (order, first, last): the columns by descending score, and the ends of each run of equal scores."""
     order = np.argsort(-score, axis=1, kind="stable")
     ranked = np.take_along_axis(score, order, axis=1)
     place, ends = np.arange(score.shape[1]), np.ones(score.shape, bool)
@@ -161,7 +161,7 @@ def label_ranking_loss(y_true, y_score, *, sample_weight=None):
 
 
 def _read_gains(y_true, y_score, sample_weight):
-    """(gains, scores, weights), the first two as matrices with more than one column, of float64."""
+    """The checked (gains, scores, weights); gains and scores are matrices of float64 with more than one column."""
     gains, score = as_float64(y_true, "y_true"), as_float64(y_score, "y_score")
     for array, name in ((gains, "y_true"), (score, "y_score")):
         if not np.isfinite(array).all():

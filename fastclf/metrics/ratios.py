@@ -61,7 +61,7 @@ def _mean(values, weight):
 
 
 def _ratios(counts, beta, zero_division, warn_for, average):
-    """(precision, recall, F-score): three arrays, with an entry for each label or row."""
+    """Three arrays, precision, recall and F-score, with an entry for each label or row."""
 
     def told(key, name, rows):
         return (name, rows) if key in warned else None

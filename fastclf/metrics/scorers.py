@@ -66,7 +66,8 @@ def responses(estimator, X, methods, pos_label=None):
         raise ValueError(f"pos_label={pos_label} is not a valid label: It should be one of {classes}")
     found = method(X)
     if name.startswith("predict_") and isinstance(found, list):
-        return np.column_stack([proba[:, -1] for proba in found])  # one output for each label of indicators
+        # for indicators of several labels there is one output for each label
+        return np.column_stack([proba[:, -1] for proba in found])
     positive = classes[-1] if two and pos_label is None else pos_label
     if two and name.startswith("predict_"):
         if found.shape[1] < 2:
@@ -90,7 +91,7 @@ def _uncached(estimator, method, X, pos_label):
 
 
 class _Base:
-    """The base of scorers, beside which scikit-learn's class is put."""
+    """The base of scorers; if scikit-learn is loaded, its class of scorers becomes a base of them, too."""
 
     def __setstate__(self, state):
         join()
@@ -197,7 +198,7 @@ _SCORES = ("decision_function", "predict_proba")
 
 
 def _named():
-    """{scikit-learn's name: MetricScorer}."""
+    """A dict of the scorers, MetricScorer objects; its keys are scikit-learn's names."""
     gains = {
         "explained_variance": explained_variance_score,
         "r2": r2_score,
@@ -269,7 +270,7 @@ def get_scorer(scoring):
             raise TypeError(f"scoring is {described(scoring)}; a name or a function of (estimator, X, y) is wanted")
         return scoring
     if scoring not in NAMED:
-        # what is missing here, such as metrics of clusters, stays scikit-learn's
+        # scorers that this package lacks, such as those of clusterings, are scikit-learn's
         if _scikit_learns() and scoring in _scikit_learns()._SCORERS:
             return _scikit_learns().get_scorer(scoring)
         raise ValueError(f"{scoring!r} is not a valid scoring value. get_scorer_names() tells the valid names")

@@ -88,7 +88,7 @@ def _likelihood_ratios(y, answers):
     return class_likelihood_ratios(y, answers, replace_undefined_by=1.0)
 
 
-# The named scorers of predictions that have no faster form here.
+# The named scorers of predictions for which this module has no faster function.
 _OF_ANSWERS = (
     "d2_absolute_error_score",
     "explained_variance",
@@ -179,7 +179,7 @@ def _as_scorer(scoring):
     if isinstance(scoring, str):
         if scoring in _SCORERS:
             return _SCORERS[scoring]
-        if scoring in get_scorer_names():  # scikit-learn's alone
+        if scoring in get_scorer_names():  # a name that only scikit-learn knows
             return Scorer("call", get_scorer(scoring))
         raise ValueError(f"scoring is {scoring!r}; one of {', '.join(_SCORERS)} is wanted")
     if isinstance(scoring, MetricScorer) and _is_of_answers(scoring):
@@ -312,7 +312,7 @@ def _as_number(value, scorer):
 
 
 def _scores(kind, model, X):
-    """(the model's probabilities or scores of rows X, the labels of their columns)."""
+    """The pair (the model's probabilities or scores of rows X, the labels of their columns)."""
     if kind == "scores" and hasattr(model, "decision_function"):
         scores = model.decision_function(X)
     elif hasattr(model, "predict_proba"):
