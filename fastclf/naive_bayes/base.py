@@ -127,14 +127,14 @@ class NaiveBayesBase(Classifier):
         return as_number_rows(X, owner) if self._takes_sparse or not hasattr(X, "tocsr") else as_matrix(X, owner)
 
     def _checked_labels(self, y, n, sample_weight, classes):
-        """(codes, weight, classes) of the rows of a fit; `classes`: None, or all labels that may occur in y."""
+        """The (codes, weight, classes) of the rows of a fit; `classes`: None, or all labels that may occur in y."""
         y = as_label_vector(y, n, type(self).__name__)
         weight = as_sample_weight(sample_weight, n)
         classes, codes = encode_labels(y) if classes is None else (classes, encode_known(classes, y))
         return codes.astype(np.int32), weight, classes
 
     def _checked(self, X, y, sample_weight, classes=None, more=False):
-        """(rows, codes, weight, classes), all checked; more: whether X must have the columns of an earlier fit."""
+        """The checked (rows, codes, weight, classes); more: whether X must have the columns of an earlier fit."""
         rows = self._new_samples(X) if more else self._as_rows(X, type(self).__name__)
         codes, weight, classes = self._checked_labels(y, len(rows), sample_weight, classes)
         self._check_parameters(rows.shape[1], len(classes))
@@ -334,7 +334,7 @@ class DiscreteBayes(NaiveBayesBase):
         return list(zip(class_count_spans(codes, weight, n_classes, bounds), sums))
 
     def _of_spans(self, spans, first):
-        """The sufficient statistics of all rows; the arrays of the first span are overwritten."""
+        """The sum of the statistics of all spans of rows; the arrays of the first span are overwritten."""
         counts, sums = map(added, zip(*spans))
         return {"class_count_": counts, "feature_count_": sums}
 

@@ -144,7 +144,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         self._prior(np.ones(n_classes))
 
     def _wanted(self, table):
-        """(the requested distribution of each column, groups of columns that share a multinomial distribution)."""
+        """The requested distribution of each column, and groups of columns that share a multinomial distribution."""
         wanted, d = self.distributions, table.shape[1]
         groups = []
         if isinstance(wanted, dict):

@@ -77,7 +77,7 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
         count, mean, squares = class_moments(X, codes, weight, n_classes, self.n_jobs)
         if not np.isfinite(squares).all():
             require_finite(X, type(self).__name__)
-        # epsilon ignores the sample weights, as in scikit-learn
+        # epsilon, which is added to all variances, ignores the sample weights, as in scikit-learn
         if weight is None:
             whole = pool(count, mean, squares)
         else:
