@@ -120,7 +120,7 @@ def mark(X, const int64_t[::1] rows, int32_t[::1] line, int64_t[::1] begins):
 
 
 def pack(X, const int64_t[::1] rows, const int64_t[::1] begins, packed):
-    """Write the values of rows, and the lines of lists, into the arrays of a `Packed`; `mark` has numbered them."""
+    """Write the values of rows, and the lines of lists, into the arrays of a `Packed`; `mark` numbers the lines."""
     cdef matrix_t x = as_matrix(X)
     cdef packing_t p
     cdef const int32_t[::1] line = packed.line
