@@ -14,8 +14,8 @@ kernels = _simd.load("sums._moments")
 # The smallest number of rows in a block, in a sum of products of columns.
 _BLOCK_ROWS = 1024
 
-# The largest number of entries of X in the first range of rows, and of values of sparse rows that are made dense at a
-# time.
+# The largest number of entries of X in the first range of rows; also the largest number of values of sparse rows that
+# are made dense at a time.
 _RANGE_NUMBERS = 1 << 20
 
 
