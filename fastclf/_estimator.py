@@ -73,9 +73,9 @@ class only_if:
             return self.method
         try:
             there = bool(self.condition(estimator))
-        except (TypeError, ValueError):  # the parameters are wrong, as other methods report
+        except (TypeError, ValueError):  # other methods report wrong parameters
             there = False
-        except AttributeError as error:  # of an estimator inside
+        except AttributeError as error:  # the estimator that this estimator has as a parameter lacks an attribute
             raise AttributeError(self._missing(estimator)) from error
         if not there:
             raise AttributeError(self._missing(estimator))

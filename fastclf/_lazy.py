@@ -114,7 +114,7 @@ ROOMS = {name: module.partition(".")[0] for name, module in sorted(_PUBLIC.items
 
 
 def attach(package):
-    """(`__getattr__`, `__dir__`, `__all__`) for `package`, the name of fastclf or of one of its packages."""
+    """The functions `__getattr__` and `__dir__` and the list `__all__` of `package`, fastclf or one of its packages."""
     library, _, room = package.partition(".")
     if room:
         defined = {name for name, module in _MODULES.items() if module.startswith(f"{room}.")}

@@ -50,7 +50,8 @@ def _copy(estimator):
 
 
 def _check(estimator):
-    fitted = _take_mark(estimator)  # before the check, so that an assignment during the check counts for the next call
+    # the mark is removed before the check, so that an assignment during the check counts for the next call
+    fitted = _take_mark(estimator)
     try:
         estimator._require_parameters()
         if "n_features_in_" in estimator.__dict__:

@@ -27,12 +27,12 @@ _CHECK_NUMBERS = 1 << 22
 
 
 def declare(**entries):
-    """A table of state: a dict of the entries of attributes, and of sizes that follow from attributes, by name."""
+    """A table of state: a dict of checks by the names of attributes, and of functions by the names of sizes."""
     return MappingProxyType(entries)
 
 
 def where(condition, **entries):
-    """Entries that apply to an object only if condition(object) is true; other objects may lack these attributes."""
+    """Checks for a table of state that apply only to objects for which condition(object) is true."""
     for entry in entries.values():
         entry.condition = condition
     return entries
@@ -44,7 +44,7 @@ def has(name):
 
 
 def or_none(entry):
-    """An entry of a table of state, for an attribute that may also be None."""
+    """Let the check of an attribute, an entry of a table of state, also allow None; returns the check."""
     entry.optional = True
     return entry
 
@@ -90,7 +90,7 @@ def table_of(cls):
 
 
 def check_each(owner, table, sizes, entries, whole=None):
-    """Check by a table the attributes of an object, or the items of a dict, which messages call `whole`."""
+    """Check the attributes of an object by a table, or the items of a dict, which error messages call `whole`."""
     for name, entry in table.items():
         if entry.condition is not None and not entry.condition(owner):
             continue
@@ -99,7 +99,8 @@ def check_each(owner, table, sizes, entries, whole=None):
         elif whole is None:
             if not hasattr(owner, name):
                 raise ValueError(f"{name} of the {type(owner).__name__} is missing")
-            # a condition may hold only since a parameter was assigned, so that the contents were never checked
+            # the condition may hold only since the user assigned a parameter, so that the array's contents were never
+            # checked
             entry.check(name, getattr(owner, name), sizes, entries or entry.condition is not None)
         else:
             entry.check(f"{whole}[{name!r}]", owner[name], sizes, entries or entry.condition is not None)
@@ -229,7 +230,7 @@ class Instance(Entry):
 
 
 class Part(Entry):
-    """A fitted part of an estimator: of the given class of fastclf, or any other object with the given method."""
+    """The check of a fitted part of an estimator: of the given class of fastclf, or an object with the given method."""
 
     def __init__(self, cls, method):
         self.instance, self.method = Instance(cls), method
@@ -240,7 +241,7 @@ class Part(Entry):
 
 
 class List(Entry):
-    """A list of the given length (a size, or None for any length), all of whose items match one entry."""
+    """The check of an attribute that is a list of the given length (None: any), whose items all pass one check."""
 
     def __init__(self, length, entry):
         self.length, self.entry = length, entry
@@ -254,7 +255,7 @@ class List(Entry):
 
 
 class Dict(Entry):
-    """A dict with exactly the keys of a table. Sizes that the table defines are unknown to other entries."""
+    """The check of an attribute that is a dict with exactly the keys of a table; its sizes are not known elsewhere."""
 
     def __init__(self, **table):
         self.table = table

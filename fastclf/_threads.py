@@ -22,7 +22,7 @@ import numpy as np
 
 from ._described import described
 
-# The largest number of threads. Work is cut into pieces for each thread, so that a user's 10^30 would never end.
+# The largest number of threads. Work is cut into pieces for each thread, which would never end for 10^30 threads.
 _MOST_THREADS = 1024
 
 # The wanted duration of a kernel call on a range, in seconds: short for Ctrl-C, and long compared with the 20 us that a
@@ -207,7 +207,8 @@ def run(work, items, threads):
 
     workers = []
     try:
-        # No thread can be started at the exit of the interpreter or when the system has no more: this thread does all.
+        # If no thread can be started, because the interpreter ends or the system has no more, this thread does all the
+        # work.
         with contextlib.suppress(RuntimeError):
             for _ in range(min(threads, len(items)) - 1):
                 workers.append(_get_pool().submit(drain))

@@ -239,7 +239,7 @@ def as_label(value, name):
 
 
 def encode_labels(y, name="y"):
-    """(classes, codes) of labels of shape (n,): the sorted distinct labels, and each label's index in `classes`."""
+    """The pair (classes, codes) of n labels: the sorted distinct labels, and each label's index in `classes`."""
     if y.dtype.kind == "f" and (y != np.floor(y)).any():
         raise ValueError(
             "Unknown label type: continuous. Maybe you are trying to fit a classifier, which expects discrete classes"

@@ -112,7 +112,7 @@ def patch_sklearn(names=None, verbose=False):
             _tell(verbose, f"{theirs.__module__}.{name} stays: fastclf's {reason}")
             continue
         if type(theirs) is ABCMeta and isinstance(ours, type):
-            theirs.register(ours)  # makes isinstance true in scikit-learn's private modules
+            theirs.register(ours)  # this makes isinstance(ours(), theirs) true in scikit-learn's private modules
         for module in _modules_with(name, theirs):
             _replaced.append((module, name, theirs))
             setattr(module, name, ours)

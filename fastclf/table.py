@@ -333,7 +333,7 @@ class TableClassifier(Classifier, shortcuts=True):
         return models[0].model_._predict_path([model.model_ for model in models], features)
 
     def _prepared(self, X):
-        """(attributes with an unfitted model, the matrix that the model is to be fitted on)."""
+        """The new attributes, with an unfitted model, and the matrix of features that the model is to be fitted on."""
         if self.scale not in (True, False, "auto"):
             raise ValueError(f"scale is {described(self.scale)}; True, False or 'auto' is wanted")
         orders = {} if self.date_orders is None else self.date_orders

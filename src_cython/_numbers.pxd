@@ -55,7 +55,8 @@ cdef inline rows_t rows_of(object X) except *:
     cdef rows_t rows
     cdef char letter
     PyObject_GetBuffer(X, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
-    # NumPy writes a prefix before the letter if the array is not aligned, as arrays from buffers and networks are
+    # if an array is not aligned, as arrays from buffers and networks are, NumPy writes a prefix before the format's
+    # letter
     letter = view.format[1] if view.format[0] in b"@=<>!^" else view.format[0]
     rows.data, rows.d, rows.itemsize = <const char*> view.buf, view.shape[1], view.itemsize
     PyBuffer_Release(&view)

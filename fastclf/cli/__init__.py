@@ -46,7 +46,7 @@ def main(argv=None):
     except SystemExit as stop:
         return stop.code
     with warnings.catch_warnings():
-        # commands check the names of columns themselves
+        # the warning about names of columns is ignored, because commands check these names themselves
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         # the nearest centroid classifier warns about an attribute that no command shows
         warnings.filterwarnings("ignore", "self.within_class_std_dev_")

@@ -10,7 +10,7 @@ from .._estimator import Classifier, clone
 from .files import RequestError, blame
 from .options import guess, parse_settings
 
-# {name: (class, parameters that differ from the class's defaults, description)}
+# A dict of the methods: {name: (class, parameters that differ from the class's defaults, description)}.
 METHODS = {
     "knn": ("KNeighborsClassifier", {}, "vote of the n_neighbors=5 nearest rows"),
     "centroid": ("NearestCentroid", {}, "the class with the nearest mean"),
@@ -102,7 +102,7 @@ def require_values(model, params, name):
         try:
             probe.fit(X, X[:, 0].astype(int))
         except (OverflowError, RuntimeError, MemoryError):
-            return  # about the rows, not about the values
+            return  # such an error comes from the rows of this small example, not from the values of parameters
 
 
 def set_parameters(model, params, name):

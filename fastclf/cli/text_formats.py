@@ -15,7 +15,7 @@ MISSING = frozenset(["", "?", "NA", "N/A", "nan", "NaN", "null", "NULL", "None"]
 
 LIBSVM_LINE = re.compile(r"[+-]?[\d.eE+-]+([ \t]+(qid|\d+):\S+)+[ \t]*(#|\r?\n|$)")
 
-# The first line by which Excel is told the mark between cells.
+# The first line of a .csv file, such as "sep=;", that tells Excel the separator of cells.
 _MARK_LINE = re.compile(r"sep=(.)\s*")
 
 _QUOTED = re.compile(r'"[^"]*"')
@@ -86,7 +86,7 @@ def _guessed(file, reading):
         reading, first = reading._replace(separator=reading.separator or told[1]), first[1:]
     marks = [
         mark for mark in ";\t|," if first and mark in first[0]
-    ]  # the comma comes last, because it may be a decimal comma
+    ]  # the comma is tried last as separator, because it may be a decimal comma
     regular = [mark for mark in marks if len({line.count(mark) for line in first}) == 1]
     separator = reading.separator or next(iter([*regular, *sorted(marks)]), ",")
     return reading._replace(separator=separator, decimal=reading.decimal or ("." if separator == "," else ","))
@@ -104,7 +104,7 @@ def _lines(file, reading):
 
 
 def _rows(file, reading):
-    """(number, cells) of each line that is not empty and does not only tell the mark between cells."""
+    """Yield (number, cells) of each line, except empty lines and the line that only tells the separator of cells."""
     rows = csv.reader(file, delimiter=reading.separator, skipinitialspace=True)
     first = True
     for cells in rows:

@@ -122,7 +122,7 @@ def run(args):
 
 
 def _grid(args, model, classifier, data):
-    """{parameter: list of values}, from --grid or the default grid."""
+    """A dict {parameter: list of values}, from --grid or the default grid."""
     return _parsed(_entries(args, model)) or {"ccp_alpha": _alphas(classifier, data)}
 
 
@@ -135,7 +135,7 @@ def _entries(args, model):
 
 
 def _parsed(entries):
-    """{parameter: list of values} from texts NAME=VALUES."""
+    """A dict {parameter: list of values}, from texts NAME=VALUES."""
     grid = {}
     for entry in entries:
         name, equals, values = entry.partition("=")

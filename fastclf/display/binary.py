@@ -140,10 +140,10 @@ def _same_lengths(owner, required, optional):
 class _Curves:
     """The base of displays of one curve, or of a curve for each fold."""
 
-    _axes = ("", "")  # the attributes that hold the curves' points, as they are passed to `__init__`
-    _across = ("", "")  # the same attributes, that of the horizontal axis first
-    _figure = ""  # the attribute that holds the area, and
-    _figure_name = ""  # its name in the legend
+    _axes = ("", "")  # the names of the attributes that hold the curves' points, in the order of `__init__`
+    _across = ("", "")  # the names of the attributes that hold the curves' points, that of the horizontal axis first
+    _figure = ""  # the name of the attribute that holds the area below each curve
+    _figure_name = ""  # the name of the area in the legend
 
     def _draw(self, ax, name, curve_kwargs, defaults, more):
         """Draw the curves; returns their styles."""

@@ -7,7 +7,7 @@ COLOURS = ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple", "tab:
 
 def need_matplotlib():
     try:
-        import matplotlib  # noqa: F401
+        import matplotlib  # noqa: F401  imported to find out whether it is installed
     except ImportError as error:
         raise ImportError("a picture needs matplotlib, which is not installed (pip install matplotlib)") from error
 

@@ -125,7 +125,7 @@ def encode(value, name):
         if isinstance(value, np.generic) and dtype_name(value.dtype, _NUMBERS) is not None:
             dtype = dtype_name(value.dtype)
             return {"scalar": [dtype, np.asarray(value, dtype).tobytes().hex()]}
-        # a file names the base class, as such a class exists in one process only
+        # files name the base class of a class from `fastclf.sklearn`, because the subclass is made anew by each process
         if kind.__module__ == "fastclf.sklearn":
             kind = kind.__base__
         tag = _TAGS.get(kind.__name__, kind.__name__)
@@ -133,7 +133,7 @@ def encode(value, name):
             refuse(value, name)
         attributes = value._asdict() if isinstance(value, tuple) else value.__getstate__()
         if not isinstance(value, tuple):
-            _restored(kind, attributes)  # raises an error if `load` would refuse the object
+            _restored(kind, attributes)  # this call raises an error if `load` would refuse the object
         prefix = "" if value is root else f"{name}."
         return {"object": [tag, {key: tree(item, prefix + key) for key, item in attributes.items()}]}
 
