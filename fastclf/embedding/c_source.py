@@ -89,7 +89,7 @@ def export_c(model, path, *, name="model"):
 
 
 def _body(model, form):
-    """(the number of outputs, C definitions that end with PREFIX_predict) of a model and its form."""
+    """The number of outputs of a model, and C definitions that end with PREFIX_predict, from its form."""
     if isinstance(form, TableRows):
         n_outputs, inner = _body(form.model, form.form)
         return n_outputs, table_source(form, "\n".join(inner))

@@ -98,7 +98,8 @@ class MixedColumn(NamedTuple):
     """
 
     kind: str
-    terms: np.ndarray  # (n_classes, n_terms), float64
+    # (n_classes, n_terms), float64: the terms of each class that the values or cuts in `cells` select
+    terms: np.ndarray
     cells: np.ndarray = np.empty(0)  # (n_cells,), float64: values or cuts, ascending
     counts: bool = False  # whether x must be a whole number
 
@@ -116,7 +117,7 @@ class Products(NamedTuple):
 
     factors: list  # for each product the list of its columns; a column is listed as often as its power
     model: object
-    form: object  # the form of the model
+    form: object  # the form of `model`, one of the classes of this module
 
 
 class TableRows(NamedTuple):
@@ -124,8 +125,11 @@ class TableRows(NamedTuple):
 
     names: list  # the name of each column
     categories: list  # for each column the list of its categories, or None for a column of numbers
-    native: bool  # whether the model takes categories and missing values; the fields below down to `codes` then differ
-    mean: np.ndarray  # (n_columns,), float64: replaces a missing number, unless native
+    # whether the model itself takes categories and missing values; if so, `codes` are used, and means and spreads are
+    # not
+    native: bool
+    # (n_columns,), float64: the number that replaces a missing one in each column; not used if `native`
+    mean: np.ndarray
     spread: np.ndarray  # (n_columns,), float64: the divisor of a number after its mean is subtracted, if shifted
     shifted: bool
     codes: list  # if native: for each column None, or the model's own code of each category, -1 if it has none

@@ -273,7 +273,7 @@ def _dense(form):
 
 
 def _search_addresses(form):
-    """{name: address} of the kernels that search Rows; for a Filter also those that encode queries and that scan."""
+    """The kernels that search Rows, {name: address}; for a Filter also those that encode queries and that scan."""
     metric = form.index.metric
     scan = _simd.load("neighbors._scan").ADDRESSES["search"]
     if form.is_filter:

@@ -62,7 +62,7 @@ def _side_by_side(graph, parts, output):
 
 def _codes(graph, name, known):
     """The index of each text among the categories, -1 for other texts, of shape (n,)."""
-    keys = list(known) or [""]  # an encoder without keys is refused
+    keys = list(known) or [""]  # ONNX refuses an encoder without keys
     values = np.arange(len(keys)) if known else np.array([-1])
     return graph.add(
         "LabelEncoder",
@@ -115,7 +115,7 @@ def _normal(graph, column, value):
 
 def _cells(graph, column, value):
     same = graph.add("Equal", graph.add("Unsqueeze", value, np.array([1])), column.cells)
-    # exactly one of these is true: the value is the cell, or no cell is the value
+    # at most one entry of `same` is 1, so that the product is the number of the cell, from 1 up, or 0 for no cell
     place = graph.add("MatMul", graph.add("Cast", same, to=TensorProto.DOUBLE), np.arange(len(column.cells)) + 1.0)
     return graph.add(
         "Gather", np.roll(column.terms, 1, axis=1).T, graph.add("Cast", place, to=TensorProto.INT64), axis=0

@@ -132,7 +132,7 @@ cdef int fill_neighbors(model_t* m, form, functions) except -1:
         raise MemoryError
     m.neighbors.metrics = metrics
     index, allowed = form.index, form.allowed
-    fill_metric(metrics, index.metric, None)  # None: the norms of queries are set by each call of a search
+    fill_metric(metrics, index.metric, None)  # no norms of queries are passed, because each call of a search sets them
     m.search = <search_f> <size_t> functions["search"]
     m.neighbors.n_rows = len(index.X)
     m.neighbors.n_findable = len(index.X) if allowed is None else np.count_nonzero(allowed)
