@@ -8,17 +8,17 @@ from .dual import PROOF
 from .pairs import Solutions
 from .small_pairs import SOLVED, STOPPED
 
-# _MOST_PRICE: the largest C that the search tries.
-# _LARGE_PRICE, _LEAST_FALL: from C = _LARGE_PRICE on, the search ends with an error if ten times C lowers the sum of
-# losses by less than _LEAST_FALL of what is above the budget.
+# _MOST_PRICE: the largest C that the search tries. _LARGE_PRICE, _LEAST_FALL: from C = _LARGE_PRICE on, the search ends
+# with an error if a tenfold C lowers the sum of losses by less than the share _LEAST_FALL of its excess over the
+# budget.
 _MOST_PRICE, _LARGE_PRICE, _LEAST_FALL = 1e8, 1e3, 1e-3
 
 # _LEAST_TOL: the least tolerance of a single fit. _LEAST_WIDTH: the least distance of two log C that are told apart.
 # _MOST_FITS: the most fits of a search, some ten times what a search takes.
 _LEAST_TOL, _LEAST_WIDTH, _MOST_FITS = 1e-13, 1e-13, 200
 
-# _GAP_SHARE: the tolerance of a single fit is lowered if its duality gap is above this share of the allowed excess of
-# the penalty, and the gap is as large as the excess of the losses or the bracket of log C narrower than _NARROW.
+# _GAP_SHARE: a fit whose duality gap exceeds this share of the allowed excess of the penalty is repeated with a lower
+# tolerance, if its gap is as large as the excess of the losses, or the bracket of log C is narrower than _NARROW.
 _GAP_SHARE, _NARROW = 0.25, 1e-3
 
 
@@ -55,7 +55,8 @@ class BudgetSearch:
         self.budget, self.share = float(budget), min(tol, 0.5)
         self.price, self.fit_tol, self.over = 1.0, tol, False
         self._best, self._bound = np.inf, -np.inf
-        # [log C, L minus the aim] of the largest C whose L is above the aim, and of the least C whose L is not
+        # pairs [log C, sum of losses minus the aim] for the largest C whose sum of losses is above the aim, and for the
+        # least C whose sum is not; None: there is no such C yet
         self._low = self._high = None
         self._side, self._spent, self._fits = 0, np.inf, 0
 
@@ -69,11 +70,11 @@ class BudgetSearch:
         if self._is_proved() or self._fits >= _MOST_FITS:
             self.over = True
         elif self.fit_tol > _LEAST_TOL and self._misleads(penalty, price * excess, gap):
-            # the same C again, and a new bracket, whose ends are more exact
+            # the same C is fitted again with a smaller tolerance, and the search for a bracket of C begins again
             self.fit_tol *= 0.1
             self._low = self._high = None
         else:
-            # the aim is somewhat less than the budget, because only fits within it count
+            # the aim is below the budget, because only a fit whose losses are within the budget is a solution
             self._narrow(np.log(price), excess + min(self.budget, 0.5 * self.share * penalty / price), spent)
         return best
 
@@ -85,7 +86,7 @@ class BudgetSearch:
         return np.inf if self._low is None or self._high is None else self._high[0] - self._low[0]
 
     def _misleads(self, penalty, excess, gap):
-        """Whether the fit is too inexact to tell on which side of the budget its C is; excess: C (L - B)."""
+        """Whether the fit is too inexact to tell whether C is too small; excess: C times (losses minus budget)."""
         large = gap > _GAP_SHARE * self.share * penalty and (abs(excess) <= 4 * gap or self._width() < _NARROW)
         return large or self._width() < _LEAST_WIDTH
 
@@ -100,7 +101,7 @@ class BudgetSearch:
             )
 
     def _narrow(self, at, excess, spent):
-        """Put a point into the bracket, and choose the next price."""
+        """Replace an end of the bracket of log C by a new point, and choose the next C, `price`."""
         side = 1 if excess > 0 else -1
         if side > 0:
             self._require_fall(spent)
@@ -110,7 +111,7 @@ class BudgetSearch:
         if self._low is None or self._high is None:
             self.price *= 10 if self._high is None else 0.1
             return
-        if side == self._side:  # the Illinois rule: the end that stays counts half
+        if side == self._side:  # the Illinois rule of regula falsi: the excess at the end that stays is halved
             (self._high if side > 0 else self._low)[1] *= 0.5
         self._side = side
         (low, above), (high, below) = self._low, self._high
@@ -140,7 +141,7 @@ def fit_pairs(problem, options, budget, watch):
 
 
 def _fit_pair(problem, options, budget, watch, found, p, pair):
-    """Write the solution for a pair into `found`; returns its C."""
+    """Write the solution for a pair of classes into `found`, and return its C."""
     rows, y = problem.rows_of(pair)
     weight, proof = problem.Cs[0][rows], found.proof[0, p]
     lost, intercept = problem.lost_without_weights(y, weight)

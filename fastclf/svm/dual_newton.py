@@ -27,8 +27,8 @@ _LOST = 1e-15
 # _ROUNDS: the most rounds of clipping a step to the box and bringing its sum back to 0.
 _DROPPED, _ROUNDS = 64, 20
 
-# Newton's method also tries the points on the way to a step where the first, the fifth and the seventeenth row reach
-# their bounds; these are their numbers, from 0.
+# Newton's method also tries shorter steps, to the points where the first, the fifth and the seventeenth row reach their
+# bounds; the tuple has these numbers, counted from 0.
 _MET = 0, 4, 16
 
 
@@ -52,7 +52,7 @@ def factorise(A, threads):
         if after >= m:
             break
 
-        # more pieces than threads, since pieces with the first rows take longer
+        # there are more pieces of work than threads, because pieces with the first rows take longer
         pieces = 1 if threads == 1 or (m - after) ** 2 < 1 << 16 else 4 * threads
         for kernel, first, last in (
             (compiled.pack, 0, -(-(m - after) // compiled.WIDE)),
@@ -144,7 +144,7 @@ class Step:
         nothing = np.zeros(self.m), np.zeros(self.m), True
         try:
             d, weight = self.direction(g)
-        except np.linalg.LinAlgError:  # two dropped rows are equal but for rounding
+        except np.linalg.LinAlgError:  # the system is singular, because two dropped rows are equal but for rounding
             return nothing
         if not np.isfinite(d).all():
             return nothing

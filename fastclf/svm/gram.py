@@ -17,7 +17,7 @@ class Gram:
 
     def __init__(self, kernel, X, dtype, free_dtype=False):
         self.kernel, self.X, self.dtype = kernel, X, np.dtype(dtype)
-        self.free_dtype = free_dtype  # whether float32 may be replaced by float64, or the reverse
+        self.free_dtype = free_dtype  # whether `dtype` may be changed later, from float32 to float64 or the reverse
         self.wide = kernel_values.compiled.width(self.dtype == np.float32)
 
     def __len__(self):

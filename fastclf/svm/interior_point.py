@@ -11,11 +11,12 @@ minimal optimisation starts from the result and proves the optimum.
 
 import numpy as np
 
-# The most matrix entries in a block of rows. Without memory for Z, a block is converted to float64 at each use.
+# The most matrix entries in a block of rows of Z, the matrix of the rows. If there is no memory for Z in float64, each
+# block is converted at each use.
 _BLOCK = 1 << 18
 
-# The same for few rows of few columns: OpenBLAS multiplies so small a block in the calling thread. Its other threads
-# gain nothing there, and cost much where other programs have the processors.
+# The most matrix entries in a block if rows and columns are few: OpenBLAS multiplies so small a block in the calling
+# thread. Its other threads would gain nothing, and cost much where other programs have the processors.
 _SMALL_BLOCK = 1 << 13
 
 # The cost of the method is that of _COST_STEPS steps. A step takes _COST_CALLS nanoseconds for the calls of NumPy, and
@@ -29,7 +30,7 @@ _STEPS, _SHARE = 100, 0.995
 # The method ends when the sum of the complementary products s a + t (C - a) is this share of the objective.
 _ENOUGH = 1e-16
 
-# Where |w - Z'a| / |w| is larger, triangular factors come by QR, which takes several times as long as Cholesky.
+# Where |w - Z'a| / |w| exceeds this, triangular factors come by QR, which takes several times as long as Cholesky.
 _OFF = 1e-8
 
 

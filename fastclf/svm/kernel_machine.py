@@ -156,7 +156,7 @@ class KernelMachine(Classifier):
         return as_labels(y, weight, n, name)
 
     def _problem(self, X, y, sample_weight, options):
-        """(the `Problem`, a dict of the attributes that come from labels and kernel)."""
+        """The `Problem` of a fit, and a dict of the attributes that come from labels and kernel."""
         n = X.shape[0]
         labels = self._labels(y, sample_weight, n)
         codes, bounds, class_weight = self._coded(labels, n)
@@ -255,7 +255,7 @@ class KernelMachine(Classifier):
         return isinstance(self._support_rows_, Csr) and not self._is_table()
 
     def _scores(self, X):
-        """Scores (n, n_pairs), positive for the first class of a pair; with only two classes, for the second one."""
+        """Scores (n, n_pairs): positive for the first class of a pair or, if y has only two classes, for the second."""
         self._require_fitted()
         X = self._new_samples(X)
         if not self._is_table() and type(X) is type(self._support_rows_) is np.ndarray:

@@ -81,7 +81,7 @@ class L1Newton:
         stale, least = 0, np.inf
         while point.violations.max() > self.tol and self.n_iter < self.max_iter and stale < _STALE:
             found = yield from _step(problem, edge, point)
-            if found is None:  # rounding allows no better point
+            if found is None:  # the fit ends, because rounding allows no better point
                 break
             gains = found.violations.max() < 0.9 * least or found.objective < (1 - _GAIN) * point.objective
             stale, point = 0 if gains else stale + 1, found
@@ -113,7 +113,7 @@ def _step(problem, edge, point):
     weight = np.where(point.z > 0, 2 * problem.cost, 0.0)
     if len(taken) > 1:
         H = _of_columns(problem, taken[:-1]).products(weight)
-    else:  # the step has only the bias column
+    else:  # the step changes only the weight of the bias column
         H = np.array([[problem.bias**2 * weight.sum()]])
     yield
     m = len(H)
@@ -179,7 +179,7 @@ def _minimum(H, g, edge, start, goal):
 
 
 def _along_signs(H, edge, u, G):
-    """Move u to the minimum over its orthant, or until a weight becomes 0; returns whether one did."""
+    """Move u to the minimum over its orthant, or until a weight becomes 0; returns whether a weight became 0."""
     free = np.flatnonzero((u != 0) | (edge == 0))
     try:
         step = np.linalg.solve(H[np.ix_(free, free)], -(G + edge * np.sign(u))[free])

@@ -41,7 +41,8 @@ def fold_scores(problem, tests, options):
     """
     n_pairs = len(problem.pairs)
     scores = np.empty((len(problem.Cs), len(problem.codes), n_pairs))
-    # each part solves the problem of all rows first, so no more parts are made than keep the threads busy
+    # each part of the folds begins with a solution for all rows, so that there are only as many parts as keep all
+    # threads busy
     n_parts = min(len(tests), -(-options["threads"] // n_pairs))
     items = [(p, part) for p in range(n_pairs) for part in np.array_split(np.arange(len(tests)), n_parts)]
     threads = min(options["threads"], len(items))

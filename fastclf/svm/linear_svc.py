@@ -403,13 +403,16 @@ class Shared(NamedTuple):
     threads: int  # the number of threads that compute one hyperplane
     progress: Progress
     seed: int
-    reduced: list  # for few rows, rows of n numbers with the same inner products; else empty
+    # for fewer rows than columns, rows of n numbers with the same inner products as the training rows; else an empty
+    # list
+    reduced: list
 
 
 def has_few_rows(X):
     """Whether the rows are so few that rows of n numbers with the same inner products replace them."""
     n, d = X.shape
-    sparse = isinstance(X, Csr) and X.size < n * n  # coordinate descent on the entries themselves takes less time
+    # coordinate descent on few sparse entries takes less time than Newton's method
+    sparse = isinstance(X, Csr) and X.size < n * n
     return n <= _NEWTON_SIZE < d and n * d <= _QR_NUMBERS and not sparse
 
 

@@ -10,7 +10,7 @@ from .._validation import require_truth
 from ..linear_model.scores import linear_scores
 from .svc import SVC
 
-# The tolerance of the hard margin, in units of the margin: gamma is this share below the largest at most.
+# The tolerance of the hard margin, in units of the margin: gamma is at most this share below the largest margin.
 _TOL = 1e-6
 
 
@@ -118,7 +118,7 @@ def _with_ones(rows):
 
 
 def _widest(rows, positive):
-    """(gamma, w) of the unit vector w with the largest gamma, the least y w.x; (0, zeros) if none separates."""
+    """The pair (gamma, w) of the unit vector w with the largest gamma, the least y w.x; (0, zeros) if none exists."""
     nothing = 0.0, np.zeros(rows.shape[1])
     try:
         model = SVC(kernel="linear", C=np.inf, fit_intercept=False, tol=_TOL, kernel_dtype="float64").fit(

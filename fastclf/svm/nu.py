@@ -73,8 +73,8 @@ def solve(dual, steps, limits, report=None):
                 yield from steps.restore(dual)
             elif dual.is_doubtful(goal):
                 yield from dual.refresh(limits.threads)
-                # the gradient f has just been computed anew, and needs no check of its rounding errors after the few
-                # next steps
+                # the gradient f has just been computed anew, and needs no check of its rounding errors after the next
+                # few steps
                 dual.unsure = -np.inf
             else:
                 break

@@ -13,19 +13,20 @@ import numpy as np
 from .._threads import ranges
 from .soft_margin import added, kernels
 
-# The first cost / gain, for a start at w = 0, where z = 1 in all rows: alpha = gain z is then well below its bound,
-# cost.
+# The ratio cost / gain of the first step, which starts at w = 0, where z = 1 in all rows: alpha = gain z is then well
+# below its upper bound, cost.
 _FIRST_WIDTH = 4.0
 # The first solution is that of a sample of the rows. The sample size is the largest of _SAMPLE rows for each parameter,
 # _LEAST_SAMPLE rows, and n / _SHARE rows.
 _SAMPLE, _LEAST_SAMPLE, _SHARE = 16, 2048, 8
 # cost / gain falls by this factor each time that alpha becomes the new centre.
 _FALL = 8.0
-# The largest gain times the squared length of the longest row: beyond it, rounding of z becomes visible in margins.
+# The largest product of gain and the squared length of the longest row: above it, rounding of z becomes visible in
+# margins.
 _MOST_GAIN = 1e10
-# After this number of successive centres without a violation lower by a tenth, rounding keeps the violation up.
+# The fit ends after this number of successive centres that do not lower the violation by a tenth: rounding keeps it up.
 _IDLE = 4
-# A bound of the violation at this share of `tol` is small enough; the rest of `tol` is for rounding.
+# The fit ends if a bound of the violation is at most this share of `tol`; the rest of `tol` is for rounding.
 _ENOUGH = 0.9
 # The number of rows of a Cholesky factor in the first call of compiled code, before any call was timed.
 _FIRST_ROWS = 256
@@ -93,7 +94,7 @@ class ProximalNewton:
             proof = problem.proof(alpha, w, b, self.tol)
             if rows is None or self.stopped or proof.violation <= self.tol:
                 return proof
-            # find rows that were left out, but are now on the other side of their margin
+            # the next iteration looks for rows that were left out, but are now on the other side of their margin
             w, b, z = proof.w, proof.b, proof.z
             ascent = z - problem.ridge * alpha
             odd = np.where(ascent > 0, alpha < problem.most, alpha > 0)
@@ -104,7 +105,7 @@ class ProximalNewton:
             alpha = proof.alpha
 
     def _first(self, problem):
-        """(w, b, about the largest error of a margin) of the solution for a sample of the rows, or of w = 0."""
+        """Returns (w, b, estimated error of a margin) of the solution for a sample of the rows, or of w = 0."""
         n, D = problem.n, problem.d + 1
         size = max(n // _SHARE, _SAMPLE * D, _LEAST_SAMPLE)
         if n < 2 * size:

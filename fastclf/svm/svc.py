@@ -243,7 +243,7 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
 
     @staticmethod
     def _shared(models, X, y, sample_weight=None):
-        """(rows, the problem with the bounds of all models, attributes, options), for models that differ in C alone."""
+        """Check data for models that differ in C alone: (rows, problem with all bounds, attributes, options)."""
         first, (options, *_) = models[0], [model._options() for model in models]
         X, columns = first._training_rows(X)
         (problem, attributes), *more = [model._problem(X, y, sample_weight, options) for model in models]

@@ -14,8 +14,8 @@ from .gram import GivenKernel, Gram, padded
 from .pairs import Problem, Solutions
 from .small_pairs import SOLVED, STOPPED
 
-# The most fits of a pair, each to a tenth of the tolerance before: an intercept other than 0 may be as good as 0 for
-# the mirrored rows, and the violation is measured at 0.
+# The most fits of a pair, each with a tenth of the tolerance of the fit before: for the mirrored rows an intercept
+# other than 0 may be as good as 0, but the violation is measured with intercept 0.
 _FITS = 6
 
 
@@ -61,7 +61,7 @@ class OriginProblem(Problem):
             found.reason = found.reason or part.reason
 
     def _proof(self, rows, y, C, coef, threads):
-        """The numbers named in `PROOF`; C, coef: the bound of alpha, and y alpha, of each of the rows."""
+        """The numbers that `PROOF` names, for intercept 0; C, coef: the bound of alpha, and y alpha, of each row."""
         gram, support, f = self.gram.of_type(np.float64), np.flatnonzero(coef), np.zeros((1, len(rows)))
         for _ in add(gram, rows[support], coef[support][None], rows, f, threads):
             pass

@@ -1,4 +1,4 @@
-# Scores of a binary classifier for each pair of classes, with support vectors s_j, row by row:
+# Scores of a binary classifier for each pair of classes, with support vectors s_j, row by row
 from cython cimport floating
 from libc.math cimport tanh
 

@@ -48,7 +48,7 @@ ctypedef struct pairs_t:
     signed char* status        # (n_Cs, n_pairs), out: the status of each solution
     double tol                 # the largest violation of the optimality conditions with which a pair counts as solved
     double rounding            # the rounding error of a kernel value
-    int64_t max_iter           # the most steps for a pair and a C
+    int64_t max_iter           # the largest number of steps for a pair of classes and a value of C
     int64_t patience           # the number of visits of rows after which a pair is slow
     double nu                  # the parameter nu of nu-SVC, with a single C; 0 for SVC
 
@@ -73,7 +73,7 @@ ctypedef struct tiles_t:
 ctypedef struct pair_t:
     Py_ssize_t n_a             # the number of rows of class a
     Py_ssize_t n_b             # the number of rows of class b
-    double sign_a              # y of the rows of a; those of b have the other sign
+    double sign_a              # the label y, 1 or -1, of the rows of class a; rows of class b have the other sign
     double* coef_a             # (n_a,): y alpha of the rows of class a; read and written
     double* coef_b             # (n_b,): y alpha of the rows of class b; read and written
     const double* C_a          # (n_a,): the upper bounds of alpha of class a
@@ -236,7 +236,7 @@ cdef signed char go_on(
 
 
 cdef struct margin_t:
-    # Kb minus the gradient f, which is the same in all rows of a class: for y = 1 and for y = -1
+    # the constant by which Kb exceeds the gradient f in the rows of a class, for y = 1 and for y = -1
     double off_positive, off_negative
     double r, least                      # the margin, and the least value that serves as unit of violations
 

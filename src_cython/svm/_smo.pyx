@@ -57,7 +57,7 @@ def scale(dual):
 
 
 def unbalanced(dual):
-    """(row, excess): a row whose coef can absorb the sum of coef, or -1; and this sum, 0 if rounding explains it."""
+    """The number of a row whose coef can absorb the sum of coef, or -1; and this sum, 0 if rounding explains it."""
     cdef dual_t d = as_dual(dual)
     cdef double over
     return row_to_balance(&d, &over), over
