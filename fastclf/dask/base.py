@@ -72,7 +72,7 @@ class OnDask:
         return self._plain._estimator_type
 
     def _plain_unfitted(self):
-        """The unfitted plain estimator with the same parameters."""
+        """An unfitted estimator of fastclf itself, without Dask, with the same parameters."""
         parameters = {name: clone(value) for name, value in self.get_params(deep=False).items() if name != "client"}
         return self._plain(**parameters)
 
@@ -111,7 +111,7 @@ class OnDask:
         return self
 
     def _eagerly(self, f, *args):
-        """f(places, *args); an awaitable of it if the caller runs in the event loop of the client."""
+        """The result of f(places, *args); an awaitable of it if the caller runs in the event loop of the client."""
 
         def work():
             with places_of(self.client) as places:
@@ -156,7 +156,7 @@ def _twin(model):
 
 
 class _Answered:
-    """Predictions in the place of an estimator, for the plain class's `score`."""
+    """An object with given predictions, which `score` of the plain class takes as the estimator."""
 
     _is_ours = True
 

@@ -24,10 +24,10 @@ class Summary(NamedTuple):
     """What the client must know of a partition before the first round."""
 
     number: int
-    n: int  # the number of rows that count
-    size: int  # the number of entries of these rows
-    labels: np.ndarray | None  # the sorted distinct labels of these rows
-    heavy: bool  # whether a weight is above 0
+    n: int  # the number of rows of the partition that are used; rows of weight 0 may be left out
+    size: int  # the number of entries of the used rows
+    labels: np.ndarray | None  # the sorted distinct labels of the used rows; None without labels
+    heavy: bool  # whether any row of the partition has a weight above 0
     counts: np.ndarray | None = None  # the number of rows with each of the labels
     sparse: bool = False
     dtype: np.dtype | None = None  # of the rows
@@ -37,7 +37,7 @@ class Summary(NamedTuple):
 class Reader(NamedTuple):
     """How the partitions of a fit become checked arrays."""
 
-    model: object  # an unfitted plain estimator
+    model: object  # an unfitted estimator of fastclf itself, without Dask
     as_rows: object  # as_rows(X, owner) checks the rows of a partition
     drops: bool = False  # whether rows of weight 0 are left out
     require_rows: object = None  # require_rows(rows, owner) checks rows of weight 0, if they are left out
@@ -89,7 +89,7 @@ class Piece(NamedTuple):
 
     first: int  # the number of the first block
     bounds: list  # the bounds of the blocks, from 0 to the number of rows
-    sources: list  # Sources whose rows follow each other, or references to rows that `taken` has copied
+    sources: list  # the rows of the blocks, in order: Sources, or references to arrays that `taken` has copied
     place: str | None
 
 
@@ -144,7 +144,7 @@ def joined_rows(parts):
 
 
 def _joined(copies):
-    """(rows, labels, weights or None) from copies of rows that follow each other."""
+    """The concatenated (rows, labels, weights or None) of copies of rows that follow each other."""
     rows, y, weight = zip(*copies)
     # arrays that Dask has moved are misaligned, and these are not
     return joined_rows(rows), np.concatenate(y), None if weight[0] is None else np.concatenate(weight)
@@ -255,7 +255,7 @@ class Shards:
         return partitions, [(each.labels, each.counts) for each in found if each.labels is not None]
 
     def _pieces(self, bounds):
-        """The blocks as Pieces. A block that several partitions share is put together where most of its rows are."""
+        """The blocks as Pieces; a block that several partitions share is assembled where most of its rows are."""
         bounds, pieces, first, shared = np.asarray(bounds), [], 0, []
 
         def close():

@@ -34,7 +34,7 @@ def folds(evaluation, c, numbers):
 
 
 def _on(places):
-    """The function that evaluates all candidates on places, for `RUNNER`."""
+    """A function that evaluates all candidates on the workers of a cluster, for `evaluation.RUNNER`."""
 
     def run(evaluation, results):
         shared = places.put(evaluation)

@@ -49,7 +49,7 @@ class GaussianNB(_NaiveBayes):
             return joined_moments(shards.sums(moments, bounds, argument), n_classes, d)
 
         found = total(n_classes, n_classes)
-        # epsilon ignores the sample weights, as in the plain fit
+        # epsilon, which is added to variances, ignores the sample weights, as in the fit without Dask
         return model._of_moments(*found, pool(*(total(1, 0) if shards.weighted else found)))
 
 

@@ -39,7 +39,7 @@ from .partitions import (
 )
 from .places import places_of
 
-# The number of queries that a round answers.
+# The largest number of queries that all workers answer at a time.
 _BLOCK_QUERIES = 1 << 16
 
 
@@ -54,9 +54,10 @@ class Shard(NamedTuple):
 class Found(NamedTuple):
     """The nearest rows of queries in a shard or, merged, in all: m for each query, in the order of (distance, row)."""
 
-    distances: np.ndarray  # (n_queries, m) float64
-    rows: np.ndarray  # (n_queries, m) intp
-    targets: np.ndarray | None  # (n_queries, m, n_outputs)
+    distances: np.ndarray  # (n_queries, m), float64: the distances of each query's nearest rows, ascending
+    rows: np.ndarray  # (n_queries, m), intp: the row numbers of each query's nearest rows
+    # (n_queries, m, n_outputs): the targets of each query's nearest rows; None without targets
+    targets: np.ndarray | None
 
 
 def build(parts, model, starts, labels):
@@ -150,7 +151,7 @@ def neighbours(found, k):
 
 
 def _ballots(model, found, k):
-    """(pieces of the weighted Ballot of merged neighbours, their targets), which the Ballot numbers from 0."""
+    """Pieces of the weighted Ballot of merged neighbours, which it numbers from 0, and the neighbours' targets."""
     distances, rows, targets = merge(found, k)
     ballot = Ballot(np.arange(len(rows)), distances, np.arange(rows.size).reshape(rows.shape))
     return [model._weigh(piece) for piece in ballot.pieces()], targets.reshape(rows.size, -1)
@@ -201,7 +202,8 @@ class Indexed:
     def __init__(self, shards, n, columns, lists):
         self.shards, self.n_samples_fit_ = shards, n
         self.lists = lists  # the sorted labels of each output, or None
-        self.columns = columns  # the other attributes
+        # a dict of the fitted attributes that do not depend on the shards, such as n_features_in_
+        self.columns = columns
         vars(self).update(columns)
 
 
@@ -277,7 +279,7 @@ class _Neighbors(OnDask):
         return mask
 
     def _answers(self, X, k, mask, finish, *arguments):
-        """The arrays of finish(Founds of the shards, k, *arguments) for queries X: of a collection lazy."""
+        """The arrays that finish(Founds of the shards, k, *arguments) gives for queries X; lazy for a collection X."""
         mask = self._checked_mask(mask)
         k = self._reach("n_neighbors", k, mask, X is None)
         if is_collection(X):
@@ -390,7 +392,7 @@ class _Neighbors(OnDask):
         return self._plain_unfitted().fit(X, y if self._shows_columns() else y[:, 0])
 
     def _shows_columns(self):
-        """Whether the targets have several columns, or one in a matrix."""
+        """Whether the targets are a matrix, of one column or several."""
         state = self._known()
         return state.outputs_2d_ if self._labels else state._several
 

@@ -15,7 +15,8 @@ def is_collection(X):
 
 
 def _is_frame(X):
-    return hasattr(type(X), "to_delayed") and hasattr(type(X), "divisions")  # a Delayed object itself has any attribute
+    # the type is asked, because a Delayed object has any attribute
+    return hasattr(type(X), "to_delayed") and hasattr(type(X), "divisions")
 
 
 def _is_array(X):
@@ -85,7 +86,7 @@ class Partition(NamedTuple):
     number: int
     arrays: list  # references to the partition's part of X, y and sample_weight; None for an argument that is None
     place: str | None  # the address of the worker that has the part of X
-    n: int  # the number of rows that count
+    n: int  # the number of rows of the partition that are used
 
 
 @contextlib.contextmanager

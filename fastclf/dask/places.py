@@ -150,7 +150,7 @@ class DaskPlaces:
                 wait(refs, timeout=_CHECK_SECONDS, return_when="ALL_COMPLETED")
                 return
             if any(ref.status in ("error", "cancelled", "lost") for ref in refs):
-                return  # the values are then asked for, which raises the error
+                return  # the caller then asks for the results, which raises the task's error
             if self.places():
                 seen = time.monotonic()
             elif time.monotonic() - seen > _NO_WORKER_SECONDS:
