@@ -35,21 +35,21 @@ from .linear import require_finite_rows, silent, sizes_of, weighed
 from .partitions import naming, threads_of
 
 _NONE = np.empty(0)
-# The largest number of rows whose doubts the client holds: 67 MB.
+# The largest number of rows for which the client holds the doubt about the class, 8 bytes each: 67 MB.
 _DOUBTS = 1 << 23
-# The largest number of values of rows that the client collects for coordinate descent over columns.
+# The largest number of values of X that the client collects from the workers for coordinate descent over columns.
 _HELD = 1 << 26
-# The number of sparse entries whose moments are computed at a time, as in the plain fit.
+# The number of sparse entries whose moments are computed at a time, the same as in the fit without Dask.
 _ENTRIES = 1 << 20
 
 
 class PanelRows(NamedTuple):
     """Rows of whole panels."""
 
-    first: int  # the number of the first panel among all panels
-    X: object  # ndarray or Csr
-    codes: np.ndarray  # int32
-    weights: np.ndarray  # float64; empty if all weights are 1
+    first: int  # the number of the first panel of these rows, among all panels
+    X: object  # the rows as an ndarray or a Csr
+    codes: np.ndarray  # (n_rows,), int32: the code of each row's class
+    weights: np.ndarray  # (n_rows,), float64: the weight of each row; empty if all weights are 1
 
 
 class Sums(NamedTuple):
@@ -68,8 +68,8 @@ class Tally(NamedTuple):
 
     kernel: str
     settings: Pass
-    taken: np.ndarray | None = None  # the columns that count; None: all
-    start: np.ndarray | None = None  # the array to which moments are added
+    taken: np.ndarray | None = None  # the numbers of the columns in the model; None: all columns
+    start: np.ndarray | None = None  # the array to which the moments of the rows are added
 
     def state_from(self, arrays):
         """A Pass for a thread, with copies of the arrays of the last place, or with zeros."""
@@ -162,7 +162,7 @@ def panels_of(first, parts, reader, classes, factor):
 
 
 def _part(part, reader, classes, factor):
-    """(rows, codes, weights) of some rows."""
+    """The (rows, codes, weights) of a part of the rows."""
     if len(part) == 4:
         number, arrays, start, stop = part
         with naming(number):
@@ -191,7 +191,7 @@ def sparse_moment_sums(model, rows, codes, weight, bounds, scale, factor):
 
 
 def entry_counts(model, rows, codes, weight, bounds):
-    """The number of entries of each column of sparse rows, for each block."""
+    """For each block of sparse rows, the number of entries of each column."""
     return [np.bincount(rows[start:stop].indices, minlength=rows.n_columns) for start, stop in pairwise(bounds)]
 
 
@@ -238,7 +238,7 @@ class ShardRows:
         return self.shards.rows_at(np.array([number]))[0]
 
     def _place(self):
-        """Give each place consecutive rows, about as many as it has; rows that it does not have are copied to it."""
+        """Give each worker consecutive rows, about as many as it has now; rows of other workers are copied to it."""
         shards, n = self.shards, len(self)
         ends = np.cumsum([part.n for part in shards.partitions])
         held = {}
@@ -247,10 +247,10 @@ class ShardRows:
             held[part.place] = size + part.n, middle + part.n * (end - part.n / 2)
         kept = [place for place in held if held[place][0]]
         kept.sort(key=lambda place: held[place][1] / held[place][0])
-        # the bounds are multiples of a panel
+        # the bounds between workers are multiples of a panel, except the last bound
         stops = np.cumsum([held[place][0] for place in kept]) // kernels.PANEL * kernels.PANEL
         stops[-1] = n
-        self.places, start = [], 0  # (first panel, last panel + 1, reference to PanelRows, place)
+        self.places, start = [], 0  # for each worker (first panel, last panel + 1, reference to its PanelRows, address)
         for place, stop in zip(kept, stops.tolist()):
             if stop > start:
                 first, last = start // kernels.PANEL, -(-stop // kernels.PANEL)
@@ -262,7 +262,7 @@ class ShardRows:
             start = stop
 
     def _parts(self, start, stop, place):
-        """The parts of rows start to stop, as `panels_of` takes them."""
+        """The parts of the rows start to stop on one worker, in the form that `panels_of` takes."""
         parts, first = [], 0
         for number, arrays, where, n in self.shards.partitions:
             low, high = max(start, first), min(stop, first + n)
@@ -279,7 +279,7 @@ class ShardRows:
         return places.get([places.call(f, panels, *arguments, near=place) for *_, panels, place in self.places])
 
     def tallies(self, blocks, tally, step):
-        """The arrays of each block (first panel, last panel + 1)."""
+        """The arrays of the sums over each block of panels, (first panel, last panel + 1)."""
         places, groups, chains = self.shards.places, {}, []
         for number, (start, stop) in enumerate(blocks):
             there = [at for at in self.places if at[0] < stop and start < at[1]]
@@ -296,7 +296,7 @@ class ShardRows:
             for (panels, place), todo in groups.items()
         ]
         found = {number: arrays for part in places.get(calls + chains) for number, arrays in part}
-        # arrays that Dask has moved are misaligned, and may be read-only
+        # the arrays are copied, because arrays that Dask has moved may be misaligned in memory and read-only
         return [
             type(found[i])(*map(np.array, found[i])) if tally.start is None else np.array(found[i][0])
             for i in range(len(blocks))
@@ -316,8 +316,8 @@ class ShardRows:
 class ShardLikelihood(Likelihood):
     """The Likelihood of ShardRows."""
 
-    _taken = None  # the columns that count, of those of the ShardRows; None: all
-    _counts = None  # the number of entries of each column of sparse rows
+    _taken = None  # the numbers of the columns in the model, among the columns of the ShardRows; None: all columns
+    _counts = None  # for sparse rows, the number of entries of each column
     fits_row_space = False
     _turns = False
 
@@ -414,7 +414,7 @@ class ShardLikelihood(Likelihood):
 
 
 def _stripped(state):
-    """A Pass without rows."""
+    """The same Pass, without its references to rows."""
     state.codes = state.weights = None
     return state
 
@@ -447,7 +447,8 @@ class LogisticRegression(OnDask):
             held, codes, weights = rows.here()
             [fit] = path_of([model], [strength], held, codes, len(classes), weights)
         else:
-            stub = range(len(rows))  # in the place of codes and weights, of which only the number is asked
+            # a sequence of the right length replaces codes and weights, whose entries are not read in this process
+            stub = range(len(rows))
             weights = stub if rows.weighted else None
             [fit] = path_of([model], [strength], rows, stub, len(classes), weights, ShardLikelihood)
         coef, intercept = fit.rounded(model._coefficient_dtype(X, rows))

@@ -18,7 +18,7 @@ def _band(ax, x, errors, colour, label, style="-"):
 
 
 def _keep(display, *drawn):
-    """Keep lines and bands under scikit-learn's names."""
+    """Store the drawn lines and bands as attributes with scikit-learn's names."""
     display.lines_, display.fill_between_ = map(list, zip(*drawn))
     display.errorbar_ = None
 

@@ -501,7 +501,7 @@ def judged(samples, members, plan, learners, kept):
     """
     judge = Judge(plan.joint, *judge_arrays(learners, kept))
     if samples.indptr is not None:
-        judge = judge._replace(w=by_column(judge.w))  # once for all blocks
+        judge = judge._replace(w=by_column(judge.w))  # the weights are transposed once for all blocks
     X, n = samples.matrix(), len(samples.codes) if members is None else len(members)
     found = []
     for start, stop in pairwise(judge.bounds(n)):

@@ -157,7 +157,7 @@ class Likelihood:
         self.curvature = None  # the last second derivatives of the kind "full", of all rows or of a sample
         self._penalise(penalty, l1)
 
-    # A subclass may have rows that are not in this process. It overrides the methods that read rows.
+    # A subclass may have rows in other processes; it overrides the methods that read rows.
 
     @staticmethod
     def total_of(rows, weights):
@@ -433,7 +433,7 @@ class Likelihood:
         return self._over_blocks(bounds, max(1, _FIRST_WORK // work), kernel, begin, step)
 
     def _over_blocks(self, bounds, first, kernel, begin, step):
-        """The states of `_over_panels` for blocks whose bounds count every step-th panel."""
+        """The states that `_over_panels` returns, for blocks of every step-th panel."""
         rows = (self.X, self.X.data) if self.sparse else (self.X,)
 
         def add(start, stop, state):

@@ -315,7 +315,7 @@ def solved(A, target, alpha, exact):
         found = _by_block_gradients(A, target, alpha)
         if found is not None:
             return found
-    # rounded products are not made if they cannot be used
+    # products in float32 are made only if the penalty is so large that they can be used
     rounds = A.is_rounded and alpha > _ROUNDED * A.square_norm()
     gram = A.products(exact=True) if A.is_rounded and not rounds else A.products()
     if not np.isfinite(gram).all():

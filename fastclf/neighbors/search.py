@@ -61,7 +61,7 @@ class Search(NamedTuple):
         return Search(queries[chosen], self_row, *others, first)
 
 
-# The hits of this number of queries are copied between two checks for Ctrl-C.
+# The number of queries whose hits are copied between two checks for Ctrl-C.
 _FEW_HITS = 64
 
 
@@ -132,7 +132,8 @@ class Hits:
         The hits of query i end before ends[i].
         """
         query, row, distance = self.query[:n_hits], self.row[:n_hits], self.distance[:n_hits]
-        order = np.argsort(query * (int(row.max(initial=0)) + 1) + row)  # the numbers differ, and fit 64 bits
+        # the sorted numbers, one for each hit, differ and fit 64 bits
+        order = np.argsort(query * (int(row.max(initial=0)) + 1) + row)
         return row[order], distance[order], np.cumsum(np.bincount(query, minlength=len(self.tau)))
 
     def keep(self, n_hits):

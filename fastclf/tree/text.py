@@ -325,7 +325,7 @@ def conditions_told(rule, names, lacking, told):
         if (">", np.inf) in tests:
             texts.append(f"{name} is missing")
             continue
-        if ("in", []) in tests:  # no category remains, so that only a missing value comes here
+        if ("in", []) in tests:  # no category remains for this side, so that only missing values come here
             texts.append(f"{name} is missing")
             continue
         said = [told(name, side, bound) for side, bound in tests if bound not in (np.inf, [])]

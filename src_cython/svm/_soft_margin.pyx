@@ -240,19 +240,21 @@ ctypedef struct descent_t:
     double tol                 # the violation at which the descent ends
     int64_t n_rows             # the number of rows in `order`
     # fields that are changed:
-    int64_t* order             # the rows of the descent: first the n_active ones that the epoch visits, then the others
+    # the row numbers of the descent: first those of the n_active rows that the epoch visits, then the others
+    int64_t* order
     int64_t n_active
-    int64_t n_begun            # n_active at the start of the epoch
+    int64_t n_begun            # the number n_active of rows to visit, at the start of the epoch
     int64_t at                 # the number of rows that the epoch has visited and kept
-    uint64_t seed              # the state of the random numbers; it is never 0
+    uint64_t seed              # the state of the random number generator; it is never 0
     double high                # the gradient above which a row with alpha = 0 is left out of the next epochs
     double low                 # the gradient below which a row with alpha = U_i is left out of the next epochs
     double* alpha              # (n,): the dual variable alpha of each row
     double* w                  # (d + 1,): the weights v, last that of the bias column
     double largest             # the largest projected gradient of the epoch so far, at least 0
     double least               # the smallest projected gradient of the epoch so far, at most 0
-    double gap                 # largest - least of the last whole epoch
-    bint done                  # whether that epoch has ended the descent
+    double gap                 # `largest` minus `least` at the end of the last whole epoch
+    # whether the violation after the last whole epoch was at most `tol`, with all rows visited: the descent has ended
+    bint done
 
 
 cdef descent_t as_descent(epochs, Py_ssize_t n_rows, Py_ssize_t d):
@@ -318,7 +320,7 @@ cdef inline double step(descent_t* s, Py_ssize_t i, double score, bint* kept_out
 
 
 cdef inline Py_ssize_t drawn(descent_t* s) noexcept nogil:
-    """A random row of those that the epoch has not visited yet, moved to the place `at` of the order."""
+    """Choose a random row that the epoch has not visited yet, and move it to the place `at` of the order."""
     cdef int64_t place, row
     s.seed ^= s.seed << 13
     s.seed ^= s.seed >> 7
