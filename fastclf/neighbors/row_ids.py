@@ -11,7 +11,7 @@ from .living_rows import SpareRows
 
 
 def _longest_tail(n):
-    """The largest number of ids, of n, that may stay unsorted: few are sorted in each call, many are merged rarely."""
+    """The most unsorted ids among n: few enough to be sorted in each call, and so many that merging is rare."""
     return 64 + 4 * isqrt(n)
 
 
