@@ -103,7 +103,7 @@ def try_out(wheel, folder, chosen):
     run(python.parent / "fastclf", "info", cwd=folder, env=without | path)
     run(*pip, *NEEDS)
     shutil.copytree(ROOT / "tests", folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "pyproject.toml", folder)  # pytest's markers
+    shutil.copy(ROOT / "pyproject.toml", folder)  # this file declares the markers of pytest
     data = {"FASTCLF_DATA": os.environ.get("FASTCLF_DATA", str(ROOT.parent / "shared" / "data"))}
     tests = chosen or [f"tests/{room}" for room in ROOMS] + [
         f"tests/test_{name}.py" for name in ("golden", "simd", "threads")

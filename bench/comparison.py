@@ -15,12 +15,14 @@ class Work:
 
     blocks: list  # the arguments of calls: a round takes the median time of the next `calls` blocks
     ours: Callable  # ours() prepares fastclf and returns the call to time
-    peers: dict[str, Callable]  # {name: a function like `ours`}; ImportError if the peer is not available
+    # a dict {name: function like `ours`}; a function raises ImportError if its peer is not available
+    peers: dict[str, Callable]
     agree: Callable  # agree(our answers, theirs), with one answer for each block, returns (bool, remark)
     calls: int = 1
     items: int | None = None  # the number of items in a block; None: its length
     bytes_read: int | None = None  # the bytes read for one item; None: no share of the bandwidth is reported
-    caps: dict[str, float] = field(default_factory=dict)  # {slow peer: seconds after which its call is ended}
+    # a dict {name of a slow peer: the number of seconds after which its call is ended}
+    caps: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ def refused_fallback():
 
     def refuse(record):
         if "fallback" in record.getMessage():
-            raise ImportError("has only scikit-learn's code for this")
+            raise ImportError("sklearnex has only scikit-learn's code for this")
         return False
 
     logger = logging.getLogger("sklearnex")

@@ -15,7 +15,7 @@ from fastclf.sums.moments import joined_moments, moment_bounds, moment_spans
 
 ROWS, FEATURES, CLASSES, THREADS = 10**9, 64, 2, 16
 
-# Bytes per second that reach the client.
+# The number of bytes per second that reach the client.
 NETWORK = 1.25e9
 
 
@@ -61,7 +61,7 @@ def main():
     )
     first = None
     for workers in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024):
-        # a round that reads labels, and a round of sums
+        # a fit takes two rounds of tasks: the first reads labels, the second sums rows
         whole = ROWS / workers / THREADS * summed / n + 2 * workers * task + client
         first = first or whole
         print(f"{workers:7d} {whole:9.2f} {first / whole:15.1f}")

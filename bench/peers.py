@@ -28,7 +28,7 @@ from limits import limit_threads, read_bandwidth, stopwatch, time_text, watch_ot
 
 from fastclf import _simd
 
-_BUDGET = 20.0  # seconds for the rounds against one peer
+_BUDGET = 20.0  # the number of seconds for all rounds against one peer
 
 
 def in_child(call, block, cap):
@@ -37,7 +37,7 @@ def in_child(call, block, cap):
     receiver, sender = context.Pipe(False)
 
     def work():
-        others = watch_others()  # watched in the child, so that its own time is not taken for others'
+        others = watch_others()  # the child watches other processes, so that its own time is not counted as theirs
         sender.send((stopwatch(call, block), others()))
 
     child = context.Process(target=work)

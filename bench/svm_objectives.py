@@ -83,7 +83,7 @@ def main():
     worst = 0.0
     for name, (make, ends) in works.items():
         X, y, parameters = make()
-        # X is dense float64, so that both use the same numbers
+        # X is dense float64, so that both libraries use the same numbers
         seconds, _, ours = stopwatch(SVC(tol=1e-6, kernel_dtype="float64", **parameters).fit, X, y)
         objective = Fitted(ours, X, y).objective()
         line = f"{name}: {objective:.10g} in {seconds:.1f} s, violation {ours.violation_:.1e}, "

@@ -89,7 +89,7 @@ def draw(rng):
     form = "plain" if kind == "text" else str(rng.choice(list(FORMS), p=np.array(list(FORMS.values())) / 100))
     if kind in ("digits", "zeros and ones") and form in ("skewed", "small numbers", "large numbers"):
         form = "plain"  # these kinds are categories, too
-    n_classes = round(2 * 100 ** (rng.random() ** 2))  # from 2 to 200 classes, mostly few
+    n_classes = round(2 * 100 ** (rng.random() ** 2))  # the number of classes is from 2 to 200, and mostly small
     n, d = int(10 ** rng.uniform(3, 4.6)), int(10 ** rng.uniform(0.5, 2.3))
     if kind == "wide":
         n, d, n_classes = int(10 ** rng.uniform(2, 3)), int(10 ** rng.uniform(3, 4)), min(n_classes, 10)
@@ -140,7 +140,7 @@ def make(shape):
         X, y = formed(shape["form"], rng, X, y)
         X = X if X.dtype == np.int64 else X.astype(shape["dtype"])
     y = np.where(rng.random(n) < shape["noise"], rng.choice(n_classes, n), y)
-    y[: 2 * n_classes] = np.arange(2 * n_classes) % n_classes  # so that every class occurs
+    y[: 2 * n_classes] = np.arange(2 * n_classes) % n_classes  # every class gets rows, at least two
     order = rng.permutation(n)
     X, y = X[order], y[order]
     if shape["form"] == "text labels":
@@ -296,7 +296,7 @@ def is_worse(method, result):
     """Whether our answer is worse than the peer's by more than chance allows."""
     if "loss" in result:
         return result["loss"][0] > result["loss"][1] * (1 + 1e-4) + 1e-6
-    # the two libraries break ties of splits differently, and their trees differ
+    # fastclf and scikit-learn break ties of splits differently, so that their trees differ
     margin = 0.15 if "tree" in method else 0.05
     return "score" in result and result["score"][0] < result["score"][1] - margin
 

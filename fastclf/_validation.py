@@ -414,7 +414,8 @@ def require_number(name, value, low, open_low=False, finite=False):
 def require_numbers(name, value, kinds):
     """Refuse a value that is neither a number nor an array of numbers up to 2^62 with one of NumPy's `kinds`."""
     array = np.asarray(value)
-    listed = isinstance(value, (list, tuple))  # with which arithmetic means something else
+    # lists and tuples are refused, because + and * mean something else for them
+    listed = isinstance(value, (list, tuple))
     if listed or array.dtype.kind not in kinds or array.size == 0 or (kinds == "iu" and (abs(array) > 1 << 62).any()):
         raise ValueError(f"{name} is {described(value)}; numbers are wanted")
 

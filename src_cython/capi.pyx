@@ -93,7 +93,7 @@ cdef Py_ssize_t scratch_size(const fastclf_model* model, Py_ssize_t n, Py_ssize_
     cdef Py_ssize_t d = m.n_features, width = m.neighbors.width
     n = min(max(n, 1), <Py_ssize_t> QUERIES)
     if m.table.inner != NULL:
-        # of `nearest`, the scratch space of the inner model has room for the features already
+        # the scratch space of the inner model's function `nearest` already has space for the features
         d = 0 if m.kind == FASTCLF_NEIGHBORS else 8 * TILE * m.table.inner.n_features + 64
         return d + scratch_size(<const fastclf_model*> m.table.inner, n, k)
     if m.kind == FASTCLF_NEIGHBORS:

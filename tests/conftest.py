@@ -33,11 +33,12 @@ def mutations(request):
 
 def pytest_configure():
     assert Path(fastclf.__file__).parent != CHECKOUT / "fastclf", "the tests are for the installed package"
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell would ignore SIGINT
+    # a background job of a shell ignores SIGINT unless it sets a handler
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items):
-    # builds take longest, so they come first: the other tests run on another core in the meantime
+    # builds take longest, so that they come first: the other tests run on another core in the meantime
     items.sort(key=lambda item: item.get_closest_marker("build") is None)
 
 

@@ -194,7 +194,8 @@ class Calls:
                 raise strange(error) from error
             self.tell(f"  refused: {str(error)[:150]}")
         if not self.refits and not same_objects(vars(self.model), before):
-            if interrupted:  # after the last step of the call, so that the model is the new one, whole
+            # the call was interrupted after its last step, so that the model must be the new one, complete
+            if interrupted:
                 return True, None
             raise Defect("a call that failed has changed the model")
         return False, None
@@ -256,7 +257,8 @@ class Calls:
         methods = [name for name in dir(type(self.model)) if name[0] != "_" and name not in UNCALLED]
         found = {name: getattr(type(self.model), name) for name in methods}
         methods = [name for name, member in found.items() if inspect.isfunction(member) or isinstance(member, property)]
-        methods = [name for name in methods if not name.endswith("_request")]  # of scikit-learn
+        # scikit-learn's metadata routing adds methods with these names
+        methods = [name for name in methods if not name.endswith("_request")]
         method = self.rng.choice(methods)
         X, numbers = self.rows()
         if isinstance(found[method], property):
@@ -332,7 +334,7 @@ class Calls:
         value = self.rng.choice(JUNK if junk else PARAMETERS[name])
         self.tell(f"  {name} = {value!r:.200}")
         self.model.set_params(**{name: value})
-        if junk:  # call with junk, then restore the old value
+        if junk:  # call methods with the junk value, then restore the old value
             for step in (self.fit, self.ask):
                 self.tell(f"  {step.__name__}")
                 step()
@@ -447,7 +449,7 @@ class Calls:
                 getattr(plain, method)(*args)
             except Exception as error:
                 if is_sentence(error):
-                    return  # as the first fit did, whose data or parameters were refused
+                    return  # the first fit refused these data or parameters, too
                 raise
         plain.set_params(**self.model.get_params(deep=False))
         for method in METHODS:
@@ -609,7 +611,7 @@ def drive(minutes, kinds, first, most=None):
     stop, wrong, n_cases = time.monotonic() + 60 * minutes, {}, 0
     while time.monotonic() < stop and n_cases != most:
         command = [sys.executable, __file__, "--worker", str(first), "--kinds", *kinds]
-        # without a buffer, so that the selector knows of every line
+        # the pipe has no buffer, so that the selector is told of every line
         worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
         chooser = selectors.DefaultSelector()
         chooser.register(worker.stdout, selectors.EVENT_READ)

@@ -42,7 +42,7 @@ def public_functions():
 
 FUNCTIONS = public_functions()
 
-# A tree of several outputs.
+# A tree for several outputs.
 TREES = DecisionTreeClassifier(max_depth=2).fit(X, np.column_stack([Y, X[:, 2] > 1]))
 
 # Estimators whose fits take a millisecond.
@@ -137,7 +137,7 @@ def functions(number, tell):
     drawn = Arguments(rng)
     args, options, before = [], {}, os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)  # junk may be the name of a new file
+        os.chdir(folder)  # a function may take junk for the name of a new file, which is then written to this folder
         for parameter in parameters:
             if parameter.kind is parameter.VAR_POSITIONAL:
                 args = [drawn.value(key) for key in ("X", "y")]

@@ -127,7 +127,7 @@ def altered_sparse(X, rng):
         X.indices, X.indptr = X.indices.astype("i8"), X.indptr.astype("i8")
     elif change == 5:
         X.data = X.data * rng.choice([np.nan, np.inf, 1e300, 0.0, -1.0])
-    elif change == 6 and X.nnz:  # as SciPy would not make them
+    elif change == 6 and X.nnz:  # SciPy would not make a matrix with such indices
         X.indices[rng.randrange(X.nnz)] = rng.choice([-1, 0, X.shape[1], 2**31 - 1])
     elif change == 7:
         X.indptr[rng.randrange(len(X.indptr))] = rng.choice([-1, 0, 1, X.nnz + 1, 2**31 - 1])

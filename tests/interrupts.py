@@ -44,7 +44,7 @@ class Knocks:
     def __init__(self, limit):
         self.limit, self.worst, self.where, self.interrupted = limit, 0.0, "", None
         self.worst_work = 0.0  # the most processor time of this thread between two calls of the handler
-        self.ended = False  # from now on the handler does not interrupt
+        self.ended = False  # whether the handler interrupts no more
 
     def watch(self, call):
         self.began = self.last = time.perf_counter()

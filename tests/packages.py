@@ -26,8 +26,8 @@ class Package:
     name: str
     version: str
     tests: tuple  # arguments of pytest
-    source: str = ""  # "owner/name@tag" of the tests on GitHub; "": the tests are installed with the package
-    needs: tuple = ()  # what pip installs for the tests besides
+    source: str = ""  # "owner/name@tag": where the tests are on GitHub; "": the tests are installed with the package
+    needs: tuple = ()  # the packages that pip installs for the tests alone
 
     @property
     def folder(self):
@@ -149,7 +149,8 @@ def main():
         )
         return
     args.folder.mkdir(parents=True, exist_ok=True)
-    python = Path(args.python).absolute()  # of an environment, whose interpreter may be a link: it is not resolved
+    # the path is not resolved, because the interpreter of an environment may be a link
+    python = Path(args.python).absolute()
     total = 0
     for package in chosen:
         passed, failed, new = judge(python, args.folder.resolve(), package, ["-k", args.k] if args.k else ())

@@ -48,7 +48,7 @@ def centred(x):
 
 def sum_in_order(terms):
     s = 0.0
-    for term in terms:  # the `sum` of Python 3.12 compensates rounding errors
+    for term in terms:  # a loop, because the `sum` of Python 3.12 compensates rounding errors
         s += term
     return s
 

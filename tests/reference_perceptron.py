@@ -98,6 +98,6 @@ def separable(rng, margin=0.02):
     f = X @ u + offset
     X, f = X[np.abs(f) > margin], f[np.abs(f) > margin]
     n = int(rng.integers(20, 200))
-    # a row of each side, so that there are two classes
+    # one row of each side is included, so that there are two classes
     rows = np.unique(np.concatenate([[np.argmax(f), np.argmin(f)], np.arange(n)]))
     return X[rows], np.sign(f[rows])

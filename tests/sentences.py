@@ -68,7 +68,7 @@ def is_sentence(error):
     ):
         return False
     if isinstance(error, TypeError) and re.search(r"\(\) (missing|got an unexpected|got multiple|takes) ", str(error)):
-        return True  # Python's own sentence on the arguments of a function
+        return True  # the error is Python's own sentence about the arguments of a function
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<")]
     if frames[-1].filename.endswith(".pyx"):
         return isinstance(error, ValueError)

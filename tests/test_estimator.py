@@ -120,7 +120,7 @@ def checks():
             mark="skip",
             expected_failed_checks=expected_failures(estimator),
         ):
-            # functools.partial objects have no names
+            # a functools.partial object has no __name__
             name = getattr(check, "func", check).__name__
             yield pytest.param(instance, check, id=f"{estimator}-{name}")
 

@@ -46,8 +46,8 @@ ALGORITHMS = {
     "cosine": ["brute", "filter"],
 }
 
-# The relative difference that an estimator's answers may have on another processor: where a solver stops, it is its
-# tolerance that says how near two solutions are; elsewhere it is rounding.
+# The relative difference that an estimator's answers may have on another processor: for an iterative solver its
+# tolerance says how near two solutions are; for other estimators the difference is rounding.
 TOLERANCES = {
     "minkowski": 1e-13,
     "haversine": 1e-13,

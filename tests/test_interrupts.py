@@ -31,7 +31,7 @@ NAMES = [
 @pytest.mark.parametrize("name", NAMES)
 def test_no_method_goes_on_for_long_without_a_look_at_signals(name):
     waits = []
-    for _ in range(3):  # another process may have had the processor
+    for _ in range(3):  # three attempts, because another process may have had the processor during one of them
         knocks = measured(cases()[name], 0.3, int(2e7 / width_of(name)))
         waits.append((knocks.worst, knocks.worst_work, knocks.where))
         if knocks.worst < 0.5 and knocks.worst_work < PROMISED:

@@ -21,7 +21,7 @@ import fastclf
 
 try:
     import resource
-except ImportError:  # on Windows
+except ImportError:  # Windows has no such module
     resource = None
 
 pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore")]
@@ -46,7 +46,7 @@ PROBABLE = np.column_stack([X[:, 0], 5 - X[:, 0]]) / 5
 OF_THREE = np.arange(1.0, 121).reshape(40, 3) / np.arange(1.0, 121).reshape(40, 3).sum(axis=1, keepdims=True)
 RESULT = fastclf.cross_validate(fastclf.GaussianNB(), X, Y, cv=3)
 
-# Right values of arguments by name, for two classes; THREE has those of three.
+# Right values of arguments by name, for data of two classes; THREE has values for data of three classes.
 TWO = {
     "X": X,
     "y": Y,
@@ -275,7 +275,7 @@ def function_cases():
 
 @pytest.mark.parametrize(("name", "kind"), list(function_cases()))
 def test_a_function_answers_or_refuses_a_wrong_argument(name, kind, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # a wrong path may be the name of a new file
+    monkeypatch.chdir(tmp_path)  # a function may take a wrong path for the name of a new file
     function = FUNCTIONS[name]
     given = right_values(function, name, KINDS[kind][0])
     if any(each.kind is each.VAR_POSITIONAL for each in inspect.signature(function).parameters.values()):

@@ -156,7 +156,8 @@ def test_all_that_a_file_may_hold_is_declared():
 
 @pytest.mark.parametrize("cls", DECLARED, ids=lambda cls: cls.__name__)
 def test_a_size_has_a_number_before_entries_are_compared_with_it(cls):
-    known = {"n_rows", "n_features"} if issubclass(cls, tuple) else set()  # a tuple knows its owner's sizes
+    # the object that has a NamedTuple as attribute passes these sizes to its check
+    known = {"n_rows", "n_features"} if issubclass(cls, tuple) else set()
     for name, entry in table_of(cls).items():
         known |= {name} if isinstance(entry, SizeOf) else set()
         known |= {getattr(entry, each) for each in ("size", "lists", "length") if hasattr(entry, each)}

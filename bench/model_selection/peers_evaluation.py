@@ -78,7 +78,7 @@ def tune_alphas(scale, threads):
 @comparison("Tune 15 C of logistic regression by 10 folds", threads=(2,), GridSearchCV=3)
 def tune_penalties(scale, threads):
     X, y, _ = data.noisy(int(20_000 * scale))
-    # solutions within `tol` of the same optimum may predict different labels for one row in thousands
+    # solutions within `tol` of the same optimum may predict different labels for one row in a thousand
     return tuned(X, y, threads, "LogisticRegression", {"C": np.geomspace(1e-4, 1e3, 15).tolist()}, within=2e-4)
 
 

@@ -29,7 +29,8 @@ def _fits(kind, X, y, Q, threads, **about):
 
 
 def _predictions(kind, X, y, threads, blocks, calls=1):
-    # Both are fitted to float64, because scikit-learn sums float32 rows in float32, and its means would differ.
+    # Both libraries are fitted to float64, because scikit-learn sums float32 rows in float32, and its means would
+    # differ.
     def make(module, **own):
         return lambda: getattr(import_module(module), kind)(**own).fit(X.astype(np.float64), y).predict
 

@@ -28,7 +28,7 @@ MAKE = {
     "clustered 10": functools.partial(data.clustered, inner=10),
     "iid": data.iid,
 }
-# the set A by cells, at two numbers of rows
+# the set A of clustered rows is searched by cells at two numbers of rows
 CELLS = {"n": 1_000_000, "d": 128, "k": 10, "m": 1000}
 CELL_SIZES = (200_000, 1_000_000)
 

@@ -23,7 +23,7 @@ _BETWEEN_GROUPS = re.compile(r"(?<=\d)[ \u00a0\u202f'\u2019](?=\d{3}(?!\d))")
 _THOUSANDS = re.compile(r"[+-]?(\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d+)?([eE][+-]?\d+)?")
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:?\d\d)?)?")
 _SLASHED_DATE = re.compile(r"(\d{4})/(\d\d?)/(\d\d?)")
-# day.month.year, and day and month in either order with / or -, which may be followed by a time of the day.
+# Dates as day.month.year, or with / or - as day, month, year or month, day, year; a time of the day may follow.
 _DATE = re.compile(r"(\d\d?)([./-])(\d\d?)\2(\d{4})(?:[ T]+(\d\d?):(\d\d)(?::(\d\d))?(?: ?([APap])\.?[Mm]\.?)?)?")
 _DAY = 86400.0
 
@@ -42,8 +42,9 @@ class Refined(NamedTuple):
     """A table in which columns of texts that stand for numbers or dates are numbers."""
 
     table: Table
-    notes: list  # lines that tell what was changed
-    orders: dict  # for each column of dates such as 31/12/2024, by its name or position: 'day' or 'month' comes first
+    notes: list  # lines for the user that tell which columns were converted
+    # a dict {name or position of a column of dates such as 31/12/2024: 'day' or 'month', which comes first}
+    orders: dict
 
 
 def refined(table, as_texts=(), date_parts=(), orders=None, assumed=None):
@@ -149,9 +150,11 @@ class _Dates(NamedTuple):
 
     column: (
         np.ndarray
-    )  # days since 1970-01-01, UTC where they have no zone; texts if the order of day and month is open
+        # days since 1970-01-01, in UTC where a text has no zone; or texts, if the order of day and month is unknown
+    )
     note: str
-    order: str | None = None  # whether 'day' or 'month' comes first in dates such as 31/12/2024; None: in other dates
+    # 'day' or 'month', which comes first in dates such as 31/12/2024; None for dates in another form
+    order: str | None = None
 
 
 def _as_dates(column, title, known, assumed):

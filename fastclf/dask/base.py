@@ -77,7 +77,7 @@ class OnDask:
         return self._plain(**parameters)
 
     def _started(self):
-        """The plain estimator with the same parameters; with `warm_start` it has the state of the last fit."""
+        """An estimator of fastclf itself with the same parameters and, with `warm_start`, the state of the last fit."""
         model = self._plain_unfitted()
         if model.warm_start and "_fitted" in vars(self):
             return self.to_local().set_params(**model.get_params(deep=False))

@@ -30,8 +30,8 @@ class Summary(NamedTuple):
     heavy: bool  # whether any row of the partition has a weight above 0
     counts: np.ndarray | None = None  # the number of rows with each of the labels
     sparse: bool = False
-    dtype: np.dtype | None = None  # of the rows
-    length: int = 0  # the number of all rows
+    dtype: np.dtype | None = None  # the dtype of the used rows
+    length: int = 0  # the number of all rows of the partition
 
 
 class Reader(NamedTuple):
@@ -41,7 +41,8 @@ class Reader(NamedTuple):
     as_rows: object  # as_rows(X, owner) checks the rows of a partition
     drops: bool = False  # whether rows of weight 0 are left out
     require_rows: object = None  # require_rows(rows, owner) checks rows of weight 0, if they are left out
-    spreads: bool = False  # whether rows of weight 0 stay, with any label; it is then not counted as a class
+    # whether rows of weight 0 are kept, whatever their labels are; the labels of these rows do not count as classes
+    spreads: bool = False
 
     def model_here(self):
         """The model with the number of threads of the present task."""
@@ -146,7 +147,7 @@ def joined_rows(parts):
 def _joined(copies):
     """The concatenated (rows, labels, weights or None) of copies of rows that follow each other."""
     rows, y, weight = zip(*copies)
-    # arrays that Dask has moved are misaligned, and these are not
+    # the arrays are concatenated, because arrays that Dask has moved may be misaligned in memory
     return joined_rows(rows), np.concatenate(y), None if weight[0] is None else np.concatenate(weight)
 
 
@@ -234,11 +235,11 @@ class Shards:
                 f" required by {owner}."
             )
         self.classes, codes = encode_labels(np.concatenate(labels))
-        # the number of rows of each class
+        # (n_classes,): the number of rows of each class
         self.counts = np.bincount(codes, np.concatenate(counts), len(self.classes))
 
     def _described(self, arrays, where):
-        """(the Partitions, the (labels, counts) of each), by a round in which each place reads its partitions."""
+        """The Partitions, and the (labels, counts) of each; every worker reads the partitions that it holds."""
         numbered = list(enumerate(arrays))
         groups = by_place(numbered, lambda item: where[item[0]])
         calls = [

@@ -19,20 +19,22 @@ class Description(NamedTuple):
     """What the client must know of a partition before its rows become columns."""
 
     number: int
-    n: int  # the number of rows
-    y_shape: tuple  # the shape of y without its rows
+    n: int  # the number of rows of the partition
+    y_shape: tuple  # the shape of y without its first axis: () or (n_outputs,)
     labels: list | None  # for each output its distinct labels, ascending; None for numbers
-    categories: list | None  # for each feature its categories, None for numbers; None if all features are numbers
-    heavy: bool  # whether a weight is above 0
+    # for each feature the list of its categories, or None if it has numbers; None: all features have numbers
+    categories: list | None
+    heavy: bool  # whether any row of the partition has a weight above 0
 
 
 class Form(NamedTuple):
     """How partitions become arrays."""
 
-    model: object  # an unfitted plain tree
-    categories: list | None = None  # as in `Description`, for all rows
-    labels: list | None = None  # as in `Description`, for all rows
-    ndim: int = 1  # the number of dimensions of y
+    model: object  # an unfitted tree of fastclf itself, without Dask
+    # for each feature the categories that occur in any partition, or None if it has numbers; None: only numbers
+    categories: list | None = None
+    labels: list | None = None  # for each output the distinct labels of all partitions, ascending; None for numbers
+    ndim: int = 1  # the number of axes of y: 1, or 2 for several outputs
 
     @property
     def owner(self):
@@ -121,7 +123,7 @@ def targets_of(cut):
 
 
 def _in_order(lists):
-    """Tuples whose first entry is the number of a partition, from several lists, in the order of the numbers."""
+    """The tuples of several lists in the order of their first entries, which are the numbers of partitions."""
     return sorted((each for part in lists for each in part), key=lambda each: each[0])
 
 
@@ -133,7 +135,7 @@ class Whole(NamedTuple):
     target: Target
     weight: np.ndarray | None
     n_codes: np.ndarray | None
-    centre: np.ndarray | float  # the target of numbers is (y - centre) / scale
+    centre: np.ndarray | float  # for numbers, the tree is grown on (y - centre) / scale
     scale: float
     total_weight: float
 
@@ -168,9 +170,9 @@ class Facts(NamedTuple):
     """What the client must know of the targets before the tree grows."""
 
     n: int  # the number of rows whose weight is above 0
-    first_value: np.ndarray  # that of the `Target`
+    first_value: np.ndarray  # the field `first_value` of the `Target`
     total_weight: float
-    weighted: bool  # whether weights differ from 1
+    weighted: bool  # whether some weight of a row differs from 1
     centre: np.ndarray | float
     scale: float
 

@@ -16,7 +16,7 @@ from ..sums.moments import add_products, joined_products, product_bounds, produc
 from .base import OnDask, on_dask
 from .blocks import Reader, Shards
 
-# Sparse rows with more columns than this are solved by the client, as the plain fit keeps them sparse.
+# The client solves for sparse rows with more columns than this, because the plain fit keeps such rows sparse.
 _MANY_COLUMNS = 4096
 
 
@@ -82,7 +82,7 @@ class ShardSums:
         n_classes, (n, d) = len(self._shards.classes), self.shape
         bounds = product_bounds(n, n_classes, d)
         blocks = self._shards.chained(product_state, bounds, shift, n_classes, self._factor)
-        blocks[0] = [array.copy() for array in blocks[0]]  # to which the others are added
+        blocks[0] = [array.copy() for array in blocks[0]]  # the sums of all other blocks are added to these arrays
         advance(progress, n)
         return joined_products(blocks, d)
 

@@ -87,7 +87,7 @@ def judgements(model, rows, codes, weight, bounds, judge):
 
 
 class _RingGroup(Group):
-    """Learners whose epochs are made by the workers, one partition after another."""
+    """Learners whose epochs run on the workers, over one partition after another."""
 
     def _visit(self):
         state = State(self.hyperplanes, self.epoch, getattr(self, "shrinking", None))
@@ -105,7 +105,7 @@ class _RingGroup(Group):
 
 
 def _take(record, other):
-    """Write the values of another dataclass into this one, and into the arrays that it has."""
+    """Write the values of another record of the same dataclass into this record, and into the arrays that it holds."""
     for name in record.__slots__:
         own, value = getattr(record, name), getattr(other, name)
         if isinstance(own, np.ndarray):
@@ -192,7 +192,7 @@ class RingSamples(Samples):
         return voters(as_samples(joined_rows(rows), np.concatenate(codes), None), plan, learners, before)
 
 
-# Stands for weights that are not in this process.
+# This object takes the place of weights that are not in this process.
 _WEIGHTED = object()
 
 _ONLY = {
@@ -204,7 +204,7 @@ _ONLY = {
 
 
 def _require_ring(model):
-    """Refuse what needs rows in another order than that of the partitions."""
+    """Refuse parameters for which rows would be visited in another order than that of the partitions."""
     orders = ("cyclic", "batch") if model.order is not None or model.shuffle else (None,)
     allowed = {"order": orders, "average": ("none", "averaged", "voted"), "start": ("zero", "random")}
     for name, values in (allowed | {"early_stopping": (False,)}).items():

@@ -30,18 +30,18 @@ class Known(NamedTuple):
 
     classes: np.ndarray
     class_weight: np.ndarray
-    codes: list  # for each of these classes its code among the labels of all rows, those of weight 0 included
+    codes: list  # for each class its code among the sorted labels of all rows, where rows of weight 0 are included
     sizes: np.ndarray  # (n_classes,): the number of rows of each class
     gamma: float
-    dtype: str  # the type of kernel values
-    free_dtype: bool  # whether another type may replace it
-    rounding: dict  # the rounding error of a kernel value, by the name of the type
+    dtype: str  # the name of the type of kernel values, "float32" or "float64"
+    free_dtype: bool  # whether the type of kernel values may be changed later
+    rounding: dict  # a dict {name of a type: the rounding error of a kernel value of this type}
     mean_diagonal: float
     largest_bound: float
 
 
 class _Norms:
-    """The squared lengths of all rows, in the place of `Rows`."""
+    """An object that stands for the `Rows` of all partitions, of which only the squared lengths are known."""
 
     def __init__(self, norm):
         self.norm = norm
@@ -76,7 +76,7 @@ def described(parts, reader, classes):
 
 
 def _together(lists):
-    """(codes, weights or None, squared lengths) of all rows, from the results of `described` of all places."""
+    """The (codes, weights or None, squared lengths) of all rows, from the results of `described` by all workers."""
     found = sorted((each for part in lists for each in part), key=lambda each: each[0])
     codes, weight, norm = ([each[i] for each in found] for i in (1, 2, 3))
     return np.concatenate(codes), None if weight[0] is None else np.concatenate(weight), np.concatenate(norm)
@@ -164,7 +164,7 @@ class _PairGram(Gram):
 
 
 def _problem(cls, model, pair, facts, first, second):
-    """The problem of all pairs, of which the rows of two classes are known; cls: a `Problem` type."""
+    """The problem of all pairs, in which only the rows of two classes are known; cls: a `Problem` type."""
 
     class PairProblem(cls):
         n_rows = int(facts.sizes.sum())
@@ -185,7 +185,7 @@ def _problem(cls, model, pair, facts, first, second):
 
 
 def _prepared(model, p, facts, first, second, coef=None):
-    """(the problem, its `Solutions`, the options of the solver) of pair number p, whose other pairs count as solved."""
+    """Pair number p as (problem, `Solutions`, options of the solver), in which all other pairs count as solved."""
     pair = pairs.pairs_of(len(facts.classes))[p]
     problem = _problem(model._problem_type, model, pair, facts, first, second)
     options = model._options() | {"threads": threads_of(model.n_jobs)}
@@ -198,7 +198,7 @@ def _prepared(model, p, facts, first, second, coef=None):
 class Solution(NamedTuple):
     """The machine of a pair (a, b)."""
 
-    coefs: tuple  # (the coefficients of the rows of a, those of the rows of b)
+    coefs: tuple  # two arrays: the coefficients of the rows of class a, and those of class b
     proof: np.ndarray
     n_steps: int
     status: int
@@ -259,7 +259,7 @@ def picked(found, places):
 
 
 class _Support(NamedTuple):
-    """The support vectors in the place of X."""
+    """An object that stands for X, of which only the support vectors are known."""
 
     rows: object
     n: int
@@ -273,7 +273,7 @@ class _Support(NamedTuple):
 
 
 class _ByPairs:
-    """A fit by pairs, as the client sees it."""
+    """The client's side of a fit that solves each pair of classes as a task."""
 
     def __init__(self, places, model, X, y, sample_weight):
         self.places = places
@@ -303,7 +303,7 @@ class _ByPairs:
         return self.places.get([call(known, described_parts, self.model, classes, gamma, near=near)])[0]
 
     def _gamma(self, weigh):
-        """gamma as a number; weigh: a function that returns the weight of all rows."""
+        """The value of gamma, a number; weigh: a function that returns the sum of the weights of all rows."""
         shards, d = self.shards, self.shards.columns["n_features_in_"]
         if self.model.gamma != "scale":
             return gamma_of(self.model.gamma, np.empty((0, d)))
@@ -349,7 +349,7 @@ class _ByPairs:
         return self.places.get([self.places.call(told, ref, near=place) for ref, place in zip(refs, where)])
 
     def _shared_out(self, everywhere):
-        """The address of a place for each pair: the largest pairs first, each to the place with the fewest rows."""
+        """The address of a worker for each pair: the largest pairs first, each to the worker with the least work."""
         sizes = [int(self.facts.sizes[a] + self.facts.sizes[b]) for a, b in self.pairs]
         load, where = [0] * len(everywhere), [None] * len(sizes)
         for p in sorted(range(len(sizes)), key=lambda p: -sizes[p]):
@@ -387,7 +387,7 @@ class _ByPairs:
 
 
 class _Numbers(NamedTuple):
-    """The row numbers of the support vectors, in the place of a `Problem`."""
+    """An object that stands for a `Problem`, of which only the row numbers of the support vectors are known."""
 
     rows: np.ndarray
 
@@ -415,7 +415,7 @@ class SVC(OnDask):
 
     @staticmethod
     def _require_offered(model):
-        """Refuse what needs all rows in one place."""
+        """Refuse parameters for which one process would have to hold all rows."""
         if callable(model.kernel) or model.kernel == "precomputed":
             raise ValueError(
                 "kernel is a function or 'precomputed'; the name of a kernel of rows, such as 'rbf', is wanted on Dask"

@@ -15,13 +15,13 @@ from .blocks import placed
 from .partitions import as_rows, by_place, columns_of
 from .tree_levels import Rules, best
 
-# A node with fewer cells (rows times features) than this is small: one place grows its subtree.
+# A node with fewer cells (rows times features) than this is small: a single worker grows its subtree.
 _LEAST_CELLS = 1 << 19
 
-# A node is small, too, if it has less than this share of all cells, divided by the number of places.
+# A node is also small if it has less than this share of all cells, divided by the number of workers.
 _SHARE = 0.25
 
-# The step of the states of splitmix64, as in `_grow.pyx`.
+# The increment of the state of the random number generator splitmix64, as in `_grow.pyx`.
 _STEP, _WORD = 0x9E3779B97F4A7C15, (1 << 64) - 1
 
 
@@ -103,7 +103,7 @@ class _Columns:
         self._send()
 
     def _send(self):
-        """Send each place the targets of all rows."""
+        """Send the targets of all rows to every worker."""
         call = self.places.call
         self._cut = [
             call(columns.in_columns, group, self.form, self.bounds, near=place) for place, group in self._groups.items()
@@ -144,7 +144,7 @@ class _Columns:
 
 
 def _put_together(n, pairs):
-    """An array of n values from pairs (places, values)."""
+    """An array of n values, from pairs (indices in the array, values at these indices)."""
     out = np.empty((n, *pairs[0][1].shape[1:])) if pairs else np.empty(n)
     for places, values in pairs:
         out[places] = values
@@ -186,7 +186,7 @@ class _Growing:
         return self._subtrees()
 
     def _sorted_out(self, entries):
-        """Take new entries; returns the numbers of those that are to be searched."""
+        """Take the Entries of new nodes; returns the numbers of the nodes that are large enough to be split here."""
         self.entries.update(entries)
         waiting = [number for number, entry in entries.items() if not entry.leaf and entry.n >= self.least]
         self.small += [number for number, entry in entries.items() if not entry.leaf and entry.n < self.least]
@@ -194,7 +194,7 @@ class _Growing:
         return waiting
 
     def _level(self, owners, waiting):
-        """Split the waiting nodes; returns the numbers of the nodes that wait then."""
+        """Split the waiting nodes; returns the numbers of the nodes that wait after this."""
         asked = [[number, self.entries[number]] for number in waiting]
         answers = self.get([
             self.call(tree_levels.searched, pieces, known, self.rules, asked, ours, near=place)
@@ -224,14 +224,14 @@ class _Growing:
         })  # fmt: skip
 
     def _chosen(self, number, answers):
-        """The best split of a node, or None, from the answers of all places about it."""
+        """The best split of a node, or None, from the splits that the workers have found for it."""
         if not self.rules.draws:
             return best(filter(None, answers))
         listed = [each for part in answers for each in part]
         return best(filter(None, (listed[f] for f in self._drawn(self.entries[number].path, listed))))
 
     def _drawn(self, path, listed):
-        """The features that a node searches, drawn as in `_grow.pyx`; a constant feature is False in the list."""
+        """The features that a node searches, drawn as in `_grow.pyx`; listed[f] is False if feature f is constant."""
         features, limits, tried = list(range(len(listed))), self.rules.limits, 0
         state = _mixed(limits.seed ^ path)
         for i in range(len(features)):
@@ -244,7 +244,7 @@ class _Growing:
         return features
 
     def _subtrees(self):
-        """Grow the subtrees of the small nodes, the largest first, each at the place that has the fewest rows yet."""
+        """Grow the subtrees of small nodes, the largest first, each on the worker that has the fewest rows so far."""
         load, groups = [0] * len(self.on.everywhere), {}
         for number in sorted(self.small, key=lambda number: -self.entries[number].n):
             place = load.index(min(load))
@@ -322,7 +322,7 @@ class _Tree(OnDask):
 
     @staticmethod
     def _require_offered(model):
-        """Refuse what needs all rows in one place."""
+        """Refuse parameters for which one process would have to hold all rows."""
         if model.ccp_alpha == "cv":
             raise ValueError(
                 "ccp_alpha is 'cv', which passes left-out rows through the tree of each fold; a number is wanted, such"
@@ -335,7 +335,7 @@ class _Tree(OnDask):
             )
 
     def _rule(self, model, on, data, found, known):
-        """(the rule of the tree, its fitted attributes); the rows in the nodes become places of looked-up values."""
+        """The tree's rule and its fitted attributes; the values of X and y in rows that nodes name are looked up."""
         blocks = [nodes for nodes, _ in found.blocks]
         nodes = np.concatenate(blocks)
         inner = np.flatnonzero((nodes[:, FEATURE] >= 0) & ~by_subset(nodes, data.n_codes))

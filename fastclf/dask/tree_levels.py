@@ -20,38 +20,38 @@ _START, _STOP, _DEPTH, _LIST, _LEAF, _PATH, _CONSTANT = PLACES
 
 _grow = _simd.load("tree._grow")
 
-# The order of rows in which `_plain_split.pxd` cuts a list as it is.
+# The number of an order of a node's rows: `_plain_split.pxd` cuts the sorted list as it is.
 _IN_ORDER = 0
 
 
 class Entry(NamedTuple):
     """A node that waits to be split, as the client and the places describe it to each other."""
 
-    n: int  # the number of rows
+    n: int  # the number of rows of the node
     depth: int
     leaf: bool
-    path: int  # an integer of 64 bits, the seed of the node's random draws
-    row: int  # the first row in the order in which the node was summed
-    numbers: np.ndarray  # the node's row of `waiting` of a `Part`
+    path: int  # an integer of 64 bits, the seed from which the node's random features are drawn
+    row: int  # the number of the row that comes first in the order in which the node's rows were summed
+    numbers: np.ndarray  # the node's numbers, which are a row of `waiting` of a `Part`
 
 
 class Rules(NamedTuple):
     """What all places need to know in order to grow the tree."""
 
-    limits: object  # the `Limits` of the tree
-    n: int  # the number of rows of the tree
+    limits: object  # the parameters that limit growth, the same on all workers
+    n: int  # the number of rows on which the tree is grown
     total_weight: float
-    draws: bool  # whether each node draws the features that it searches
+    draws: bool  # whether each node searches random features
     n_jobs: int | None
 
 
 class Pieces(NamedTuple):
     """The lists of some columns for each node that is not finished. Tasks do not change them."""
 
-    # without items; `common` is None if no list of any place leaves out rows
+    # the lists' layout, without their items; `common` is None if no worker has a list that leaves out rows
     form: Sorted
-    # {number of the node: items (n_columns + 1, rows of the node)}; the last list has the rows in an order that all
-    # places share. Node i has the children 2 i and 2 i + 1.
+    # {number of a node: its items (n_columns + 1, rows of the node)}; the last list has the rows in an order that all
+    # workers share. Node i has the children 2 i and 2 i + 1.
     items: dict
 
     def row_mask(self):
@@ -70,22 +70,22 @@ class Pieces(NamedTuple):
 class Division(NamedTuple):
     """A split of a node, by the place that has its column."""
 
-    record: np.ndarray  # FEATURE to MISSING of the node
-    subset: np.ndarray  # the subset of categories that go left, if the split is by categories
+    record: np.ndarray  # the numbers FEATURE to MISSING that describe the split node
+    subset: np.ndarray  # for a split by categories, the subset of categories that go left
     left: Entry
     right: Entry
 
 
 def _limits(rules, first, stop, **changes):
-    """The `Limits` for features first to stop."""
+    """The `Limits` of a growth that knows only the features first to stop."""
     monotonic = rules.limits.monotonic
-    if monotonic is not None:  # the list of rows stands for one more feature, without a constraint
+    if monotonic is not None:  # the list of rows counts as one more feature, which has no constraint
         monotonic = np.append(monotonic[first:stop], np.int8(0))
     return rules.limits._replace(**{"monotonic": monotonic, "max_features": stop - first} | changes)
 
 
 def _waiting(growth, entry, place, n=1):
-    """A part with a single waiting node, whose rows are those of list number `place`; n: the size of scratch space."""
+    """A part with a single waiting node, whose rows are in list number `place`; n: the rows of scratch space."""
     part = TreePart(growth, n)
     node = part.stack[0]
     node[[_START, _STOP, _DEPTH, _LIST]] = 0, entry.n, entry.depth, place
@@ -97,7 +97,7 @@ def _waiting(growth, entry, place, n=1):
 
 
 def _entry(part, place, lists, items):
-    """The waiting node in a place of the stack, as an Entry; items: those of the lists."""
+    """The waiting node at `place` on the stack, as an Entry; items: the items of all lists."""
     node = part.stack[place]
     first = int(items[int(node[_LIST]), int(node[_START])]) & ((1 << lists.row_bits) - 1)
     path = int(node.view(np.uint64)[_PATH])
@@ -123,7 +123,7 @@ def _common(lists):
 
 
 def _with_first(rows, row, row_mask):
-    """The list of a node's rows with the given row at the front, in place."""
+    """Move the given row to the front of the list of a node's rows, in place."""
     at = int(np.flatnonzero((rows & row_mask) == np.uint64(row))[0])
     rows[[0, at]] = rows[[at, 0]]
 
@@ -178,7 +178,7 @@ def _of_columns(found, constant):
 
 
 def _constant(pieces, number):
-    """For each column whether it is constant in a node."""
+    """For each column, whether it is constant in a node."""
     items, shift = pieces.items[number][:-1], np.uint64(pieces.form.rank_shift)
     first, last = items[:, 0] >> shift, items[:, -1] >> shift
     if pieces.form.common is None:
@@ -213,7 +213,7 @@ def divided(pieces, known, rules, cuts, columns):
         side[left] = True
         bits = np.packbits(side[pieces.rows(number)])
         side[left] = False
-        # the left child is on the top of the stack
+        # the left child is on top of the stack, at place 1
         children = (_entry(part, place, lists, items) for place in (1, 0))
         found[number] = Division(record, part.subsets[: part.n_words].copy(), *children), bits
     return found
@@ -233,7 +233,7 @@ def advanced(pieces, known, rules, found, open_numbers):
         rules, 0, 0, monotonic=None, min_decrease=0.0, min_leaf_weight=0.0, max_depth=1 << 40, min_split=0, min_leaf=0
     )
     by_labels = CRITERIA[limits.criterion] in ("gini", "entropy", "misclassification")
-    # the criterion determines only how the children are described, which nobody reads here
+    # the criterion determines only the numbers that describe the children, which nobody reads here
     limits = limits._replace(criterion=CRITERIA.index("gini" if by_labels else "squared_error"), max_features=1 << 30)
     items = {number: each for number, each in pieces.items.items() if number not in open_numbers}
     for number, each in sorted((number, each) for part in found for number, each in part.items() if each):

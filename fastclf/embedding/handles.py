@@ -187,7 +187,7 @@ def embed(model):
 
 
 def _embedded(form, model, front=None):
-    """The handle of a model and its form; `front`: the columns of a table whose rows are the model's features."""
+    """The handle of a model with its form; `front`: what turns the columns of a table into the model's features."""
     if isinstance(form, TableRows):
         return _of_table(form)
     if isinstance(form, Products):
@@ -204,13 +204,13 @@ def _embedded(form, model, front=None):
 
 
 def _before(inner, front, n_features):
-    """The handle of a model whose rows become features of the model with the handle `inner`."""
+    """The handle of a model whose rows become the features of another model, which has the handle `inner`."""
     capsule = _embed.make_table(inner.capsule, n_features, front)
     return Embedded(inner.kind, inner.n_outputs, inner.classes, capsule, front)
 
 
 def _kernels(form):
-    """(kind of model, the form with its arrays as kernels take them, number of outputs, {name: address of a kernel})"""
+    """(kind of model, form with its arrays as kernels take them, number of outputs, {name: address of a kernel})."""
     if isinstance(form, Rows):
         form = _dense(form)
         return "neighbors", form, 1, _search_addresses(form)
@@ -260,7 +260,7 @@ def _with_table_codes(nodes, codes):
 
 
 def _dense(form):
-    """Rows with an array instead of a sparse matrix, which compiled code does not search."""
+    """The same Rows, in which an array replaces a sparse matrix, because compiled code searches no sparse matrix."""
     X, metric = form.index.X, form.index.metric
     if not isinstance(X, Csr) or metric.name not in names_with("scanned"):
         return form
@@ -292,7 +292,7 @@ def _search_addresses(form):
 class Front(NamedTuple):
     """What happens to a row before its model: the arrays of `table_t` in `src_cython/_model.pxd`."""
 
-    names: list | None = None  # the columns' names
+    names: list | None = None  # the names of the table's columns
     categories: list | None = None  # for each column the list of its categories, or None
     mean: np.ndarray | None = None
     spread: np.ndarray | None = None
@@ -326,7 +326,7 @@ class Front(NamedTuple):
 
 
 def _products(form, model):
-    """The Front of a Products form."""
+    """The Front that computes the products of columns of a Products form."""
     names = getattr(model, "feature_names_in_", None)
     return Front(
         None if names is None else list(names),

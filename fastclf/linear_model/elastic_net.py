@@ -35,7 +35,8 @@ _TRIALS, _ROUNDING = 40, 1e-13
 # _WORTH_SWEEPS: second derivatives are computed as a matrix if they cost at most as much as this number of sweeps.
 # _MOST_SWEEPS: the most sweeps of coordinate descent in a step.
 _WORTH_SWEEPS, _MOST_SWEEPS = 30, 2000
-# If the set of zero coefficients has not changed after this number of sweeps, a linear system gives the others.
+# If the set of zero coefficients has not changed after this number of sweeps, a linear system gives the other
+# coefficients.
 _TRUSTED_SWEEPS = 16
 
 
@@ -130,7 +131,7 @@ def _by_matrix(model, tol, every):
 
 
 def _solved(H, g, edge, start, u, G):
-    """The pair (u, gradient) at the minimum with the signs of u held fixed; (u, G) if a sign would change."""
+    """The pair (u, gradient) at the minimum with the signs of u held fixed; (u, G) if one of the signs would change."""
     sign = np.sign(u)
     free = np.flatnonzero((sign != 0) | (edge == 0))
     if len(free) == 0:
@@ -196,7 +197,7 @@ def _by_columns(model, tol, every):
 
 
 def _columns(problem):
-    """((starts, rows, entries) of the scaled columns, as kernels take them; the mean of each of these columns)."""
+    """The scaled columns as (starts, rows, entries), the arguments of kernels, and the mean of each scaled column."""
     X, d = problem.X, problem.d
     if not problem.sparse:
         dense = np.empty((d, len(X)))

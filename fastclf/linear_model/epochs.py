@@ -29,7 +29,7 @@ _FIRST_PRODUCTS = 1 << 20
 _LOGGED_SAMPLES = 1 << 16
 # The number of scores and features in a block of rows whose losses are computed together.
 _JUDGED_NUMBERS = 1 << 20
-# The arrays of a learner with an entry for each of its hyperplanes, in the order of the fields of `Judge`.
+# The names of the arrays of a learner that have an entry for each hyperplane, in the order of the fields of `Judge`.
 _OF_HYPERPLANES = ("positive", "up", "down")
 
 
@@ -85,7 +85,7 @@ class Samples:
             return self.data.reshape(-1, self.d)
         return Csr(self.indptr, self.indices, self.data, self.d)
 
-    # A class with these methods may stand in the place of this one, for rows that are not in this process.
+    # Another class with the following methods may replace this class, for rows that are in other processes.
 
     @property
     def sparse(self):
@@ -462,7 +462,8 @@ def between_centroids(samples, n_hyperplanes):
     weight = np.ones(len(samples.codes)) if samples.cost is None else samples.cost
     n_rows = len(samples.codes)
     size = max(1024, (1 << 22) * n_rows // max(1, samples.data.size))
-    for start in range(0, n_rows, size):  # the bounds are fixed, so the sums always have the same bits
+    # the bounds of the ranges are fixed, so that the sums always have the same bits
+    for start in range(0, n_rows, size):
         stop = min(start + size, n_rows)
         code, part = samples.codes[start:stop], weight[start:stop]
         count += np.bincount(code, part, n_classes)

@@ -205,7 +205,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         require_number("alpha", self.alpha, 0, finite=True)
 
     def _checked(self, X, y, sample_weight):
-        """(columns, rows, codes, classes, weight, row numbers or None) of the rows with weight above 0."""
+        """The data of the rows with weight above 0: (columns, rows, codes, classes, weight, row numbers or None)."""
         name = type(self).__name__
         self._check_parameters()
         # NaN or infinity in a dense X shows in the sums over its rows, so that no other check is needed
@@ -216,7 +216,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return columns, rows, labels.codes, labels.classes, weight, labels.rows
 
     def _solved(self, X, codes, classes, weight, with_inverse=True):
-        """(attributes of the fit, L with LL' = (X'X + alpha I)^+ or None, mean)."""
+        """Fit; returns (attributes of the fit, L with LL' = (X'X + alpha I)^+ or None, mean of the rows)."""
         name = type(self).__name__
         solve = self._in_row_space if X.shape[0] < X.shape[1] else self._by_products
         if isinstance(X, Csr) and not with_inverse and X.shape[1] > min(len(X), _MANY_COLUMNS):
@@ -244,7 +244,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return attributes, inverse, mean
 
     def _rows(self, X, codes, n_classes, weight):
-        """The RowSums of the rows X, or X itself if it stands in the place of one."""
+        """The RowSums of the rows X; X itself if it already has the methods of RowSums."""
         return RowSums(X, codes, n_classes, weight, self.n_jobs) if isinstance(X, (np.ndarray, Csr)) else X
 
     def _by_products(self, X, codes, n_classes, weight, progress):
@@ -289,7 +289,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return coef, rank, condition if rank == d else np.inf, inverse, mean, level
 
     def _factored(self, rows, used, n_classes, mean, level):
-        """(R, Q't) of QR = [the used columns of X, centred; sqrt(alpha) I] for targets t, block by block of rows."""
+        """R and Q't of QR = [the used columns of X, centred; sqrt(alpha) I], for targets t, by blocks of rows."""
         d = len(used)
         n_targets = _n_outputs(n_classes)
         root = np.zeros((d + n_targets, d + n_targets))
@@ -333,7 +333,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return coef, rank, condition, inverse, mean, level
 
     def _sparse(self, X, codes, n_classes, weight, progress):
-        """(coef, rank, condition, None, mean, level): the fit to sparse rows, which are not made dense."""
+        """Fit sparse rows without making them dense; returns (coef, rank, condition, None, mean of X, mean of y)."""
         n, d = X.shape
         used = _used(X)
         w = np.ones(n) if weight is None else weight
@@ -364,7 +364,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return coef, d if self.alpha > 0 else found.rank, condition, None, mean, level
 
     def _wide(self, X, codes, n_classes, weight, progress):
-        """(coef, rank, condition, None, mean, level): the fit to dense rows with a penalty, by products of the rows."""
+        """Fit dense rows with a penalty, by products of rows; returns (coef, rank, condition, None, X mean, y mean)."""
         n, d = X.shape
         w = np.ones(n) if weight is None else weight
         target = target_columns(codes, n_classes)
@@ -394,7 +394,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return w * (leverage + (1 / w.sum() if self.fit_intercept else 0))
 
     def _solved_without(self, test, X, codes, classes, weight):
-        """(coef, intercept) of the fit to all rows outside `test`, in which a class may be missing."""
+        """The pair (coef, intercept) of the fit to all rows outside `test`, in which a class may be missing."""
         rest = np.delete(np.arange(len(X)), test)
         rest_weight = None if weight is None else weight[rest]
         solved = self._solved(X[rest], codes[rest], classes, rest_weight, with_inverse=False)[0]

@@ -150,7 +150,7 @@ class Likelihood:
         self.n_panels = -(-len(X) // kernels.PANEL)
         self._measure()
         self.total = self.sum_of_weights(1)
-        self.margins = False  # whether least margins are computed; not yet, for `_moments` below
+        self.margins = False  # whether least margins are computed; the call of `_moments` below needs none
         self.mean, self._spread = self._moments()
         if not intercept:
             self.mean, self._spread = np.zeros(self.d), np.hypot(self._spread, self.mean)
@@ -442,7 +442,7 @@ class Likelihood:
         return over_blocks(bounds, first, begin, add, self.threads)
 
     def _moments(self):
-        """(mean, standard deviation) of each column, weighted."""
+        """The weighted mean of each column, and its weighted standard deviation."""
         shift, factor = np.zeros(self.d), np.ones(self.d)
         if not self.sparse:
             shift[:] = self.X[0]
@@ -469,7 +469,7 @@ class Likelihood:
         return found
 
     def _sums(self, shift, factor):
-        """(weighted sum, weighted sum of squares, largest absolute value) of each column after shift and scaling."""
+        """For each scaled, shifted column: the weighted sum and sum of squares, and the largest absolute value."""
         if self.sparse:
             total, squares, most = np.zeros((3, self.d))
             step = max(1, _ENTRIES // self.length)
@@ -556,7 +556,8 @@ class RowsInDoubt:
     def __init__(self, problem, rows, p):
         self.pull, self.numbers = problem.pull, np.arange(len(rows))
         weights = (problem.weights[rows] if len(problem.weights) else np.ones(len(rows))) / problem.total
-        self.unit = float(weights.max(initial=1e-300))  # float32 holds the weights in this unit
+        # the weights are divided by this unit, so that float32 can hold them
+        self.unit = float(weights.max(initial=1e-300))
         self.weights = (weights / self.unit).astype(np.float32)[:, None]
         if problem.K == 1:
             self.bends, self.p = p.astype(np.float32), None
@@ -565,7 +566,7 @@ class RowsInDoubt:
             rest = p.copy()
             rest[self.numbers, self.top] = 0
             bends = 1 - p
-            bends[self.numbers, self.top] = rest.sum(axis=1)  # without cancellation where p is nearly 1
+            bends[self.numbers, self.top] = rest.sum(axis=1)  # this sum loses no digits where p is nearly 1
             self.bends, self.p = (bends * p).astype(np.float32), p.astype(np.float32)
         self.Z = np.full((len(rows), problem.d + 1), problem.bias, np.float32)
         for start in range(0, len(rows), _COPIED_ROWS):

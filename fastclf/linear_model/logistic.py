@@ -252,7 +252,7 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
         return theta
 
     def _maximise(self, problem, points, progress):
-        """(the last point, the number of steps over all rows, whether the point separates the rows)."""
+        """Run the solver; returns (last point, number of steps over all rows, whether the point separates the rows)."""
         point, n_iter = next(points), 0
         while True:
             if point.margin > 0:
@@ -425,13 +425,14 @@ def path_of(models, strengths, rows, codes, n_classes, weights, likelihood=Likel
         problem.tol = model.tol
         with Progress(None, f"{type(model).__name__}.fit", model.verbose, model.callback) as progress:
             point, n_iter, separated = model._maximise(problem, points, progress)
-        if before is None or not np.array_equal(point.theta, before):  # the same point has the same coefficients
+        # if a fit ends at the point of the fit before, the coefficients are already known
+        if before is None or not np.array_equal(point.theta, before):
             coef, intercept = _centred(*problem.coefficients(point.theta), problem.margins)
         yield Fit(problem, point, n_iter, separated, coef, intercept)
 
 
 def _centred(coef, intercept, unpenalised):
-    """(coefficients, intercepts); for more than two classes, shifted to a mean of 0 where the penalty allows it."""
+    """The pair (coefficients, intercepts); with more than two classes, of mean 0 where the penalty allows a shift."""
     if len(coef) == 1:
         return coef, intercept
     return coef - coef.mean(axis=0) if unpenalised else coef, intercept - intercept.mean()

@@ -205,7 +205,7 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
         return self._become(classes_=labels.classes, Cs_=Cs, l1_ratios_=np.array(l1_ratios), **fitted | told, **columns)
 
     def _grid(self):
-        """(Cs, shares of L1, the name of the penalty), after checks of the parameters."""
+        """Check the parameters of the grid; returns (Cs, shares of L1, the name of the penalty)."""
         require_choice("solver", self.solver, SOLVERS)
         if isinstance(self.Cs, (int, np.integer)) and not isinstance(self.Cs, bool):
             Cs = np.logspace(-4, 4, require_integer("Cs", self.Cs, 1, _MOST_CS))
@@ -349,7 +349,7 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
 
 
 def _path(models, Cs, rows, codes, weights, n_classes):
-    """(coefficients (n_Cs, K, d + 1) in the order of Cs, steps); each fit starts from that of the next smaller C."""
+    """Fits, from the smallest C up; returns (coefficients (n_Cs, K, d + 1), numbers of steps) in the order of Cs."""
     if weights is not None and not weights.any():
         raise ValueError("sample_weight is 0 in all train rows of a fold; a weight above 0 is wanted in each fold")
     order = np.argsort(Cs, kind="stable")

@@ -30,11 +30,11 @@ _SURE, _DOUBTFUL_NUMBERS = 0.02, 1 << 22
 _CHEAP, _MANY_STEPS = 1 << 26, 25
 # The largest number of steps of conjugate gradients to a direction, and the share of the gradient at which they end.
 _CONJUGATE_STEPS, _CONJUGATE_SHARE = 100, 0.15
-# With this number of parameters the history of L-BFGS is read less often.
+# From this number of parameters on, L-BFGS computes its direction in a form that reads the stored steps only once.
 _MANY_PARAMETERS = 1 << 16
 # The number of steps until L-BFGS computes second derivatives again; the number doubles each time.
 _STEPS = 15
-# If L-BFGS is likely to end within this number of steps, it is not left for truncated Newton's method.
+# L-BFGS is not replaced by truncated Newton's method if it is likely to end within this number of steps.
 _FEW_STEPS = 6
 # The most steps that are taken towards the optimum of a sample of the rows.
 _SAMPLE_STEPS = 100
@@ -63,7 +63,7 @@ def move(evaluate, point, direction):
         at_end = float(np.sum(found.gradient * direction))
         if fall <= _ROUNDING * abs(point.objective) and abs(at_end) < abs(slope):
             return found
-        # the next length minimises the parabola through both objectives and the first slope
+        # the next step length minimises the parabola that has both objectives and the slope at the start
         bend = fall - length * slope
         guess = -0.5 * slope * length**2 / bend if bend > 0 else 0
         length = min(max(guess, 0.1 * length), 0.5 * length) if np.isfinite(guess) else 0.1 * length
@@ -76,9 +76,10 @@ def inverted(matrices):
     The diagonals are increased until the matrices can be inverted.
     """
     ridge = _ridge(matrices)[..., None, None] * np.eye(matrices.shape[-1])
-    while np.max(ridge) < np.inf:  # the loop ends if a matrix holds NaN
+    # `ridge` becomes infinite or NaN, and the loop ends, if a matrix holds infinity or NaN
+    while np.max(ridge) < np.inf:
         try:
-            np.linalg.cholesky(matrices + ridge)  # raises an error if a matrix is not positive definite
+            np.linalg.cholesky(matrices + ridge)  # this call raises an error if a matrix is not positive definite
             return np.linalg.inv(matrices + ridge)
         except np.linalg.LinAlgError:
             ridge = ridge * 100
@@ -368,14 +369,14 @@ def quasi_newton_points(problem, theta, tol, every=1):
 
 
 def _steps_left(first, point, n_steps, tol):
-    """The number of steps to the optimum if the norm of the gradient falls on as it fell in n_steps from `first`."""
+    """The expected number of further steps, if the gradient's norm falls at the rate since `first`, n_steps ago."""
     rate = np.log(first.norm / point.norm) / n_steps if point.norm > 0 else 0
     least = least_norm(point.objective, len(point.theta), tol)
     return np.log(point.norm / least) / rate if rate > 0 and least > 0 else np.inf
 
 
 def _affordable(problem, every=1):
-    """(kind, step): second derivatives from every step-th panel of rows that cost few passes over the rows."""
+    """Choose second derivatives that cost few passes over X; returns (kind, step), for every step-th panel of rows."""
     n, K, D = len(problem.codes) // every, problem.K, problem.d + 1
     for kind, rows, most in (
         ("full", _ROWS_PER_PARAMETER * K * D, 3 if K > 1 else 64),

@@ -179,7 +179,7 @@ class Perceptron(SparsifiableClassifier):
             votes_=Array("int64", "n_voters"),
             voters_=Array("float64", "n_voters", "n_features"),
             voter_intercepts_=Array("float64", "n_voters"),
-            # for each hyperplane, the index of its first voter among all voters
+            # for each hyperplane, the number of its first weight vector among all that vote
             voter_starts_=Starts("n_planes", "n_voters", full=True),
         ),
         # for average='averaged': the weights after the last sample, and the sums of each step times its sample's number

@@ -150,7 +150,7 @@ class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
         return {"coef_": found[0], "intercept_": found[1], "classes_": classes}
 
     def _by_inverse(self, rows):
-        """(coefficients, intercepts); None if the condition number may exceed _CONDITION or a result is not finite."""
+        """The pair (coefficients, intercepts); None if the condition may exceed _CONDITION or one is not finite."""
         with Progress(len(rows), f"{type(self).__name__}.fit", self.verbose, self.callback) as progress:
             mean, level, matrix, moment = _moments(rows, self.fit_intercept, progress)
         matrix[np.diag_indices(len(matrix))] += self.alpha
@@ -177,7 +177,7 @@ class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
         return columns, rows, codes, classes, _weighed(self.class_weight, classes, codes, weight), kept
 
     def _answers_without(self, name, values, X, y, fold):
-        # for each fold class weights would have to be computed anew
+        # there is no shortcut, because class weights would have to be computed anew for each fold
         return None if self.class_weight is not None else super()._answers_without(name, values, X, y, fold)
 
     def _become(self, **attributes):
@@ -501,14 +501,15 @@ def _mean(rows, share):
 def _long_mean(rows, share):
     mean = np.zeros(rows.shape[1])
     size = max(1, _BLOCK_NUMBERS // rows.shape[1])
-    for start in range(0, len(rows), size):  # the bounds are fixed, so the sum always has the same bits
+    # the bounds of the ranges are fixed, so that the sum always has the same bits
+    for start in range(0, len(rows), size):
         part = slice(start, start + size)
         mean += share[part] @ np.asarray(rows[part], np.float64)
     return mean
 
 
 def _centred(rows, centre, root, size=None):
-    """Yield (start, stop, root (X - centre)) for blocks of rows, as dense float64."""
+    """Yield (start, stop, root (X - centre)) for blocks of rows, as dense float64; root: the roots of the weights."""
     size = size or max(1, _BLOCK_NUMBERS // rows.shape[1])
     for start in range(0, len(rows), size):
         stop = min(start + size, len(rows))
@@ -518,7 +519,7 @@ def _centred(rows, centre, root, size=None):
 
 
 def _row_products(rows, centre, root, threads):
-    """A A' for A = root (X - centre); sparse rows stay sparse."""
+    """A A' for A = root (X - centre), where root has the roots of the weights; sparse rows stay sparse."""
     if not isinstance(rows, Csr):
         A = (np.asarray(rows, np.float64) - centre) * root[:, None]
         with np.errstate(over="ignore", invalid="ignore"):

@@ -24,7 +24,7 @@ class RoutedScores(LinearClassifier):
         """scikit-learn's MetadataRouter for this estimator."""
         from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
-        join()  # adds the base classes of scikit-learn if it was loaded after this package
+        join()  # this call adds the base classes of scikit-learn if it was loaded after this package
         scores = MethodMapping().add(caller="fit", callee="score")
         if self._hands_on_score:
             scores.add(caller="score", callee="score")
@@ -36,7 +36,7 @@ class RoutedScores(LinearClassifier):
     _hands_on_score = False
 
     def _routed(self, X, y, sample_weight, params):
-        """(cv, arguments of the scorer), by scikit-learn's metadata routing; (cv, None) if routing is off."""
+        """The pair (cv, arguments of the scorer), by scikit-learn's metadata routing; (cv, None) if routing is off."""
         if not routes():
             refuse_params(params, self, "fit")
             return self.cv, None

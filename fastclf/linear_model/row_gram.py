@@ -29,17 +29,18 @@ MOST = 12_000
 # unless a penalty makes their rank certain.
 _FEW = 512
 
-# Columns with entries in more than this share of the rows are multiplied as dense ones, with this number of values at a
-# time.
+# _DENSE: columns with entries in more than this share of the rows are multiplied as dense columns. _NUMBERS: the number
+# of values in a block of dense columns.
 _DENSE, _NUMBERS = 1 / 4, 1 << 22
 
-# Number of rows of a block of a triangular matrix, and of a block that is copied to the other half of a symmetric one.
+# _BLOCK: the number of rows in a block of a triangular matrix. _MIRRORED: the number of rows in a block that is copied
+# to the other half of a symmetric matrix.
 _BLOCK, _MIRRORED = 96, 512
 
 # A product of more multiplications than this is made in another thread, so that Ctrl-C is obeyed meanwhile.
 _SLOW_WORK = 1 << 26
 
-# Number of values of a block of rows that stays in a cache.
+# The number of values in a block of rows, so small that the block stays in a cache.
 _CACHED = 1 << 16
 
 # An eigenvalue below _ZERO times the largest one counts as 0. Between _ZERO and _CERTAIN this is uncertain.
@@ -53,7 +54,7 @@ _STEPS = 20_000
 # The duration of a multiplication with a sparse entry, in multiplications of dense matrices.
 _SPARSE_WORK = 8
 
-# The relative residual at which conjugate gradients end, and the one that their solution must have.
+# The relative residual at which conjugate gradients end, and the largest one with which their solution is accepted.
 _END, _ENOUGH = 1e-12, 1e-10
 
 
@@ -166,7 +167,7 @@ class DenseCentred:
         return A
 
     def _blocks(self):
-        """(slice of rows, these rows of A in float64), in order; the next block overwrites the last one."""
+        """Yield (slice of rows, these rows of A in float64) in order; each block overwrites the block before."""
         n, d = self.X.shape
         size = min(n, max(8, _CACHED // d))
         scratch = np.empty((size, d))
@@ -410,7 +411,7 @@ def _largest(times, n, digits=1e-10):
         Q[k] = v / size
         v = times(Q[k][:, None])[:, 0]
         T[k, k] = Q[k] @ v
-        for _ in range(2):  # twice, because rounding errors remain after the first time
+        for _ in range(2):  # v is made orthogonal twice, because the first pass leaves rounding errors
             v -= (Q[: k + 1] @ v) @ Q[: k + 1]
         size = np.linalg.norm(v)
         ends = k + 1 == steps or not size > 1e-14 * T[: k + 1, : k + 1].max()
@@ -483,7 +484,7 @@ def conjugate_block(times, target, sizes, limit):
 
 
 def _orthonormal(W):
-    """(Q, R) with W = QR and orthonormal columns of Q, by Cholesky factors of W'W where these are accurate."""
+    """The pair (Q, R) with W = QR and orthonormal columns of Q, by Cholesky factors of W'W where these are accurate."""
     if W.shape[1] == 1:
         size = np.linalg.norm(W)
         return W / size if size > 0 else W, np.full((1, 1), size)

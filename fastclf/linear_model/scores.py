@@ -111,7 +111,7 @@ def transposed(X):
 
 
 def _sums(X, coef, intercept, n_jobs=None):
-    """(scores, the number of scores that are not finite)."""
+    """The scores, and the number of scores that are not finite."""
     rows, kernel = _rows(X), kernels.score_sparse if isinstance(X, Csr) else kernels.score
     n_classes = len(coef)
     scores, coef = np.empty((len(X), n_classes)), _laid_out(X, coef)

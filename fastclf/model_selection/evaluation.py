@@ -84,8 +84,8 @@ callback : callable, optional
 )
 
 
-# What evaluates folds elsewhere than in this process: None, or runner(evaluation, results), which fills in the
-# CandidateResults of all candidates. `fastclf.dask` sets it for the duration of a call.
+# A function runner(evaluation, results) that evaluates the folds in other processes, and fills in the CandidateResults
+# of all candidates; None: this process evaluates them. `fastclf.dask` sets the function for the duration of a call.
 RUNNER = ContextVar("RUNNER", default=None)
 
 
@@ -148,9 +148,10 @@ class CandidateResults:
 
     def __init__(self, evaluation, candidates):
         self.evaluation, self.candidates = evaluation, candidates
-        self.by_fold = {}  # {fold number: a FoldResult for each parameter value}
+        self.by_fold = {}  # a dict {fold number: a list with a FoldResult for each parameter value}
         self.failures = []  # the exceptions of failed fits
-        # None, or what the estimator's shortcut found: (seconds per fold, predictions for each parameter value)
+        # what the estimator's shortcut found: (seconds per fold, predictions for each parameter value); None: no
+        # shortcut
         self.shortcut = None
 
     @property
@@ -184,7 +185,8 @@ class CandidateResults:
         sides = {"test": [row.scores for row in rows]}
         if request.train_scores:
             sides["train"] = [row.train_scores for row in rows]
-        # A failed fit has a score for each scorer; a scorer that returns a dict gives other names, or more of them.
+        # The names of the scores are those of the longest dict: a failed fit has the scorers' names, but a function for
+        # `scoring` that returns a dict has names of its own.
         scorers = self.evaluation.scorers
         for name in max(sides["test"], key=lambda own: (len(own), own.keys() != scorers.keys()), default=scorers):
             for side, figures in sides.items():
@@ -299,7 +301,8 @@ class Evaluation:
                     if not progress.stopped and self._take_shortcut(result):
                         progress.advance(len(self.folds) * len(result.candidates.values))
                 left = [result for result in results if result.shortcut is None]
-                # in scikit-learn's order, estimators draw the same numbers from NumPy's global generator
+                # fits are in scikit-learn's order, so that estimators draw the same numbers as there from NumPy's
+                # global generator
                 in_turn = self.request.one_after_another and not self.ours
                 for group in [[result] for result in left] if in_turn else [left] * bool(left):
                     run(self._fold_worker(group, threads, progress), range(len(self.folds)), threads)
@@ -338,7 +341,7 @@ class Evaluation:
         return work
 
     def _measure(self, candidates, train, test, params, columns, threads):
-        """(models, FoldResults): the models fitted on one fold, and the result of each model."""
+        """The models fitted on one fold, and a FoldResult for each of them."""
         if threads > 1 and not self.request.keep_models:
             candidates = candidates.sharing(threads)
         start = perf_counter()
@@ -382,7 +385,7 @@ class Evaluation:
         return [failed if isinstance(model, Failed) else next(judged) for model in models]
 
     def _settled(self, candidates):
-        """The scorers for the candidates' estimator (`scoring.settled`); unchanged if rows have no single target."""
+        """The scorers; if each row has a single target, the candidates' own `score` may become accuracy or R2."""
         return self.scorers if self.labels is None else settled(self.scorers, candidates.estimator)
 
     def _scoring_failed(self, error):
@@ -455,7 +458,7 @@ def _as_container(value, name):
 
 
 def _is_pairwise(estimator):
-    """Whether the columns of X stand for its rows, as in a matrix of kernel values."""
+    """Whether X has a column for each row, as a matrix of kernel values has."""
     if isinstance(estimator, Estimator):
         return "precomputed" in (getattr(estimator, "kernel", None), getattr(estimator, "metric", None))
     return hasattr(estimator, "__sklearn_tags__") and estimator.__sklearn_tags__().input_tags.pairwise

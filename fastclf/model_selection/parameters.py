@@ -139,7 +139,7 @@ def _different(n, n_drawn, rng):
     share = n_drawn / n if n else 1.0
     if 0.01 < share < 0.99:
         return rng.permutation(n)[:n_drawn].tolist()
-    if share < 0.2:  # few numbers: those that were drawn before are drawn again
+    if share < 0.2:  # if few numbers are drawn, a number that was drawn before is drawn again
         drawn = {}
         while len(drawn) < n_drawn:
             drawn[rng.randint(n)] = None

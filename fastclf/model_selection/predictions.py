@@ -96,7 +96,7 @@ def cross_val_predict(
 
 
 def _encoded(y):
-    """(indices of y's labels among its sorted labels, their number); for several columns one of each per column."""
+    """For y, or each of its columns: the indices of its labels among its sorted labels, and the number of labels."""
     if y.ndim == 1 or y.shape[1] == 1:
         labels, codes = np.unique(y, return_inverse=True)
         return codes.ravel(), len(labels)

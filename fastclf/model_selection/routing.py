@@ -18,7 +18,8 @@ def route(request, estimator, owner, fitting=("fit",)):
     sklearn = sys.modules.get("sklearn")
     if sklearn is None or not sklearn.get_config().get("enable_metadata_routing"):
         return request
-    from sklearn.metrics._scorer import check_scoring  # this one, whatever `patch_sklearn` has replaced
+    # this import gives scikit-learn's own function, even if `patch_sklearn` has replaced public names
+    from sklearn.metrics._scorer import check_scoring
     from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
     if request.groups is not None:

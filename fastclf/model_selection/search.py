@@ -53,7 +53,7 @@ def _delegated(name):
 class _Search(Estimator):
     """The base of searches; a subclass has `_settings`, which gives the settings that are tried."""
 
-    _can_be_saved = False  # its best estimator can be
+    _can_be_saved = False  # `save` refuses a search, but takes its best estimator
 
     _state_table = declare(
         multimetric_=Instance(bool),
@@ -273,7 +273,7 @@ def _require_promised(cv, X, y, groups, n_splits):
 
 
 def _as_function(scorer):
-    """A plain function that calls the scorer, so that it is given the weights of the rows."""
+    """A plain function that calls the scorer: `cross_validate` passes the weights of rows to plain functions only."""
     return lambda model, *given, **options: scorer(model, *given, **options)
 
 
@@ -304,7 +304,7 @@ def _column(values, settings):
 def _results(settings, measured, error_score):
     """scikit-learn's `cv_results_` of settings, from the CrossValidation of each."""
     results = {}
-    # of a setting whose fits have all failed, the names that a function for `scoring` gives are unknown
+    # if all fits of a setting have failed, the names of the scores that a scoring function would give are unknown
     most = max(measured, key=lambda result: (len(result), "test_score" not in result))
     keys = [key for key in most if key.startswith(("test_", "train_"))]
     missing = np.full(len(most["fit_time"]), error_score if isinstance(error_score, Real) else np.nan)

@@ -75,7 +75,7 @@ class StratifiedGroupKFold(OfGroups, Partition):
 
 
 def _best_fold(filled, more, count):
-    """The fold that a group with `more` rows of each class joins; `filled` has the rows of each class in each fold."""
+    """The fold that a group joins; more: the group's rows of each class; filled: the rows of each fold and class."""
     best, least, fewest = 0, np.inf, np.inf
     for i, rows in enumerate(filled):
         rows += more

@@ -34,7 +34,7 @@ def _labels_above(score, threshold, classes, positive):
 class _Threshold(Classifier):
     """The base of classifiers with another threshold; a subclass has `_fit`, which returns fitted attributes."""
 
-    _can_be_saved = False  # its estimator can be
+    _can_be_saved = False  # `save` refuses this object, but takes the estimator inside it
 
     def __sklearn_tags__(self):
         from sklearn.utils import get_tags
@@ -268,7 +268,7 @@ class TunedThresholdClassifierCV(_Threshold):
         return MetricScorer._get_pos_label(self._scorer())
 
     def _folds(self, y):
-        """(the splitter, None for a fitted estimator, whether all rows are for the last fit)."""
+        """The checked (splitter, or None for a fitted estimator; whether the last fit takes all rows)."""
         cv, refit = self.cv, require_truth("refit", self.refit)
         if isinstance(cv, str):
             require_choice("cv", cv, ("prefit",))
@@ -301,7 +301,7 @@ class TunedThresholdClassifierCV(_Threshold):
         return {"estimator_": given, **self._chosen(curves)}
 
     def _curve(self, scorer, model, X, y):
-        """(thresholds, the score of the model on some rows at each)."""
+        """The thresholds, and the model's score on some rows at each threshold."""
         positive, classes = self._positive(), model.classes_
         score = responses(model, X, self._methods(), positive)
         if isinstance(self.thresholds, Integral):

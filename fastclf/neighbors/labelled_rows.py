@@ -16,7 +16,7 @@ class LabelledRows(Neighbors):
         _classes=List("n_outputs", Array("any", None)),
         # for each row and output, the index of the row's class among the classes
         _codes=Array("intp", "n_rows", "n_outputs"),
-        # for each output, the labels that `partial_fit` was told to keep; None if it was told none
+        # for each output, the labels of the argument `classes` of `partial_fit`; None if there was no such argument
         _declared=or_none(List("n_outputs", Array("any", None))),
     )
 

@@ -169,7 +169,7 @@ class KernelMachine(Classifier):
         return self._problem_type(gram, codes, [bounds], len(labels.classes)), attributes
 
     def _coded(self, labels, n):
-        """(codes of all rows, -1 for those that are left out; their bounds; the weight of each class) of `Labels`."""
+        """For `Labels`: the codes of all rows, -1 for rows left out; the bounds of alpha; the weight of each class."""
         class_weight = class_factors(self.class_weight, labels.classes, np.bincount(labels.codes))
         codes = labels.spread(n, np.intp, missing=-1)
         bounds = self._bounds(np.where(codes < 0, 0, class_weight[codes]), labels.weight)
@@ -206,7 +206,7 @@ class KernelMachine(Classifier):
         return Gram(kernel, rows, *self._gram_types(kernel, rows))
 
     def _gram_types(self, kernel, rows):
-        """(the type of kernel values between rows, whether another type may replace it)."""
+        """The type of kernel values between training rows, and whether this type may be changed later."""
         if not np.isfinite(kernel.rounding(rows, np.float64)):
             raise ValueError(f"X has rows so long that kernel={self.kernel!r} overflows; shorter ones are wanted")
         single, few = kernel.rounding(rows, np.float32) <= _ROUNDING, len(rows) <= _FEW_ROWS

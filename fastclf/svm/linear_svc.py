@@ -222,11 +222,11 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
 
     @staticmethod
     def _planes(n_classes):
-        """The classes that have a hyperplane of their own, against the rest."""
+        """The numbers of the classes that are separated from all others by a hyperplane."""
         return [1] if n_classes == 2 else list(range(n_classes))
 
     def _coded(self, labels, n):
-        """(the class of each row, -1 if its weight is 0; the weight of each row; the factor of each class)."""
+        """The class of each row, -1 if its weight is 0; the weight of each row; and the factor of each class."""
         weights = np.ones(n) if labels.weight is None else labels.weight
         counted = slice(None) if labels.rows is None else labels.rows
         heavy = np.bincount(labels.codes, weights[counted])

@@ -209,7 +209,7 @@ class PrunedTree(Estimator):
             )
 
     def _alpha(self, nodes):
-        """The given alpha of a tree with certain nodes."""
+        """The alpha with which a tree with these nodes is pruned, according to the parameters."""
         return float(self.ccp_alpha)
 
     def _n_folds(self, n):

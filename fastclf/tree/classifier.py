@@ -148,7 +148,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
         return Target(None, (np.column_stack(codes) + first[:-1]).astype(np.float64), first), weight
 
     def _rule(self, labels, target, ndim):
-        """(the `_LabelRule`, the fitted attributes about labels) for a target with these labels of each output."""
+        """The `_LabelRule` and the fitted attributes about labels, for a target with these labels of each output."""
         fitted = {
             "classes_": labels if ndim == 2 else labels[0],
             "n_classes_": [len(classes) for classes in labels] if ndim == 2 else len(labels[0]),

@@ -105,7 +105,7 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
         require_choice("criterion", self.criterion, ["squared_error", "absolute_error", "poisson"])
 
     def _target(self, y, weight):
-        """(`Target`, centre, scale) of numbers (n, n_outputs), where y = centre + scale y' and the target is y'."""
+        """For numbers y, (n, n_outputs): (`Target` of y', centre, scale), where y = centre + scale y'."""
         criterion, counted = self.criterion, y if weight is None else y[weight > 0]
         if criterion == "poisson" and (y < 0).any():
             raise ValueError("Some value(s) of y are negative which is not allowed for Poisson regression.")

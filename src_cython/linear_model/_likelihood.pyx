@@ -64,12 +64,13 @@ cdef struct pass_t:
     const double* W            # (K, ld) the parameters; for sparse rows (d + 1, width)
     curvature_t curvature
     bint margins               # whether the least margin is wanted
-    double* sums               # [loss, least margin, derivative by the intercept]; the last one by `pass_plain` alone
+    # the loss, the least margin, and the derivative by the intercept, which only `pass_plain` computes
+    double* sums
     double* grad               # the gradient, with the shape of W
     double* hess               # (blocks, d + 1, ld) the second derivatives
     # (n, width): the residuals r of sparse rows, which are then not added to grad; NULL: they are added
     double* residuals
-    # scratch space
+    # fields that are scratch space:
     double* s                  # (K, ROWS): the scores of a panel's rows, replaced by r = weight d loss / d s
     double* weight             # (ROWS,): the weight of each row of a panel; 0 behind the last row
     # (ROWS,): for two classes the weight times the second derivative a of the loss; for more classes 1 / weight, or 0
@@ -110,7 +111,7 @@ cdef void transpose_panel(pass_t* p) noexcept nogil:
         for j in range(0, p.d + 1, 4):
             if j + 4 <= p.ld:
                 transpose_4_by_4_d(p.z + i * p.ld + j, p.ld, p.zt + j * ROWS + i, ROWS)
-            else:  # only if a vector has fewer than four lanes
+            else:  # a vector has fewer than four lanes here, and ld may be no multiple of four
                 transpose_rest(p, i, j)
 
 

@@ -40,7 +40,8 @@ ctypedef struct epoch_t:
     # (m, d): the array to which steps of m hyperplanes are added: w itself, or the sum of a batch
     double* to_w
     double* to_b           # (m,): the array to which steps of the intercepts are added: b itself, or the sum of a batch
-    # (hyperplanes, d) sums of t times the step, or NULL: after T samples the sum of all w is T w - lag_w
+    # (m, d): for each weight the sum over all steps of t times the step; NULL without an average. After T samples the
+    # sum of all w is T w - lag_w.
     double* lag_w
     # (m,): for each intercept the sum over all steps of t times the step; NULL without an average
     double* lag_b

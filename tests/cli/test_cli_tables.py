@@ -269,7 +269,8 @@ def test_columns_are_dropped_taken_for_names_and_rows_with_holes_left_out(folder
     assert cli.main(["train", "mixed.csv", "--model", "tree", "--out", "model", "--json", "--quiet",
                      "--drop", "colour", "--categorical", "age", "--missing", "drop"]) == 0  # fmt: skip
     record = json.loads(capsys.readouterr().out)
-    assert (record["rows"], record["columns"]) == (np.count_nonzero(SIZE == SIZE), 2)  # and not those without a colour
+    # rows without a colour are used, because this column is dropped
+    assert (record["rows"], record["columns"]) == (np.count_nonzero(SIZE == SIZE), 2)
     assert load("model").categories_[0] == sorted({str(age) for age in AGE[SIZE == SIZE]})
 
 

@@ -53,7 +53,7 @@ def test_constructors_are_those_of_the_plain_classes_and_client(name):
 
 def test_chunks_of_unknown_size_and_shuffled_labels_of_other_cuts_are_counted(client):  # noqa: F811
     rows = da.concatenate([cut(X, [N // 2, N - N // 2]), cut(X[:9] * 0 + 99, [9])])
-    kept = rows[rows[:, 0] < 50]  # the sizes of its chunks are unknown
+    kept = rows[rows[:, 0] < 50]  # the sizes of the collection's chunks are unknown
     assert np.isnan(kept.chunks[0]).all()
     model = fastclf.dask.GaussianNB().fit(kept, cut(Y, [5, 7000, N - 7005]))
     same_state(model.to_local(), plain())

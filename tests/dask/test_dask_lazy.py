@@ -31,7 +31,7 @@ def test_every_estimator_answers_collections_lazily_with_its_bits(name):
             continue
         try:
             wanted = getattr(model, method)(rows)
-        except ValueError:  # queries of the embedded metric or matrix have another width
+        except ValueError:  # the queries of some models have another number of columns
             continue
         found = getattr(lazy, method)(lazy_rows)
         if isinstance(wanted, (tuple, list)):
@@ -44,7 +44,7 @@ def test_every_estimator_answers_collections_lazily_with_its_bits(name):
         if hasattr(wanted, "toarray"):
             found, own, wanted = found.toarray(), own.toarray(), wanted.toarray()
         same_bits(own, wanted, method)
-        if name == "bayes, table":  # its probabilities depend on the number of rows of a call, by a rounding error
+        if name == "bayes, table":  # the probabilities depend on the number of rows of a call, by a rounding error
             parts = [getattr(model, method)(rows[i : i + 14]) for i in range(0, len(rows), 14)]
             wanted = np.concatenate(parts)
         same_bits(found, wanted, method)

@@ -40,7 +40,7 @@ def test_scorers_by_name_are_scikit_learns(name):
     y = targets_of(name)
     model = (Positive() if y is NUMBERS else Theirs()).fit(X, y)
     if name.endswith("_samples"):
-        return  # of indicators: test_scorers_of_indicators
+        return  # test_scorers_of_indicators tests the scorers of indicators
     found, wanted = fastclf.get_scorer(name), sklearn.metrics.get_scorer(name)
     assert found(model, X, y) == pytest.approx(wanted(model, X, y), rel=1e-12)
     if wanted._accept_sample_weight() and not (y is THREE and "ovo" in name):

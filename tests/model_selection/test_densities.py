@@ -33,6 +33,7 @@ def test_the_most_likely_setting_is_chosen(X):
 
 @pytest.mark.filterwarnings("error")
 def test_a_density_of_0_is_a_row_of_the_table(X):
-    result = tune(DensityTree(), {"min_samples_leaf": [5, 60]}, X, cv=3)  # rows outside of the bounds of the others
+    # some rows lie outside of the bounds of the other rows
+    result = tune(DensityTree(), {"min_samples_leaf": [5, 60]}, X, cv=3)
     assert result["mean_test_score"].tolist() == [-np.inf, -np.inf]
     assert np.isnan(result["std_test_score"]).all()

@@ -559,7 +559,7 @@ def test_trees_of_folds_are_the_same_from_columns_that_are_sorted_once(monkeypat
 def test_warm_starts_end_at_the_optimum_of_each_penalty(estimator, Cs, n):
     X, y = load_digits(return_X_y=True)
     X, y = X[:n] / 16, y[:n]
-    X = X if n == 400 else np.hstack([X, np.tanh(X - 0.5)])  # here are fewer rows than columns
+    X = X if n == 400 else np.hstack([X, np.tanh(X - 0.5)])  # the data have fewer rows than columns
     grid = {"C": Cs}
     folds = list(KFold(3).split(X))
     with warnings.catch_warnings(action="ignore"):

@@ -82,7 +82,8 @@ def test_batches_give_the_fit_of_all_rows(rng, name):
         part = slice(start, start + 100)
         for model in (ours, theirs):
             model.partial_fit(X[part], y[part], [0, 1, 2, 5], sample_weight=weight[part])
-    for attribute in set(COMMON + ATTRIBUTES[name]) - {"n_categories_"}:  # scikit-learn's is that of the last batch
+    # scikit-learn's n_categories_ is that of the last batch
+    for attribute in set(COMMON + ATTRIBUTES[name]) - {"n_categories_"}:
         got, wanted = getattr(ours, attribute), getattr(theirs, attribute)
         for one, other in zip(got, wanted) if isinstance(wanted, list) else [(got, wanted)]:
             # scikit-learn's variances include the epsilons of earlier batches

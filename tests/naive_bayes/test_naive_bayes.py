@@ -451,7 +451,7 @@ def sparse_counts(rng, ones):
 @pytest.mark.parametrize("name", SPARSE)
 def test_sparse_rows_have_the_statistics_and_answers_of_dense_ones(rng, name, alpha, tmp_path):
     X, y = sparse_counts(rng, SPARSE[name])
-    X[y == 1, 0] = 1  # never 0 in class 1
+    X[y == 1, 0] = 1  # feature values are never 0 in class 1
     X[y == 2, 3] = 0
     weight = rng.integers(0, 3, 200).astype(float)
     model = NaiveBayes(SPARSE[name], alpha=alpha)
@@ -477,7 +477,7 @@ def test_sparse_rows_have_the_statistics_and_answers_of_dense_ones(rng, name, al
 @pytest.mark.parametrize("name", [*SPARSE, "auto"])
 def test_sparse_rows_are_left_out_as_dense_ones_are(rng, name, alpha, monkeypatch):
     X, y = sparse_counts(rng, SPARSE.get(name, "poisson"))
-    X[y == 1, 0] = 1  # never 0 in class 1
+    X[y == 1, 0] = 1  # feature values are never 0 in class 1
     X[np.flatnonzero(y == 2)[1:], 0] = 1  # one row of class 2 has 0 in column 0
     X[y == 0, 3] = 0
     X[-1], y[-1] = 1, 3  # a class with a single row

@@ -80,7 +80,7 @@ def test_two_classes_expose_the_separator_of_the_texts(rng):
 def test_the_worked_example_of_the_docstring_is_exact():
     model = NearestCentroid().fit([[0, 0], [2, 0], [4, 4], [6, 4]], ["n", "n", "p", "p"])
     assert (model.coef_.tolist(), model.threshold_) == ([[4.0, 4.0]], 20.0)
-    # (3, 2) has the same distance from both centroids
+    # the point (3, 2) has the same distance from both centroids
     assert model.predict([[3, 2], [3, 2.1]]).tolist() == ["n", "p"]
 
 

@@ -119,7 +119,7 @@ def test_objectives_are_libsvms(data_file, name, kernel):
     for p, (a, b) in enumerate(pair_scores.pairs_of(len(ours.classes_))):
         coef = np.zeros(len(y))
         ends = np.cumsum(theirs.n_support_)
-        for c, row in ((a, b - 1), (b, a)):  # for two classes both are row 0
+        for c, row in ((a, b - 1), (b, a)):  # for two classes both classes have their coefficients in row 0
             own = slice(ends[c] - theirs.n_support_[c], ends[c])
             coef[theirs.support_[own]] = theirs.dual_coef_[row, own]
         objective = np.abs(coef).sum() - 0.5 * coef @ K @ coef
@@ -158,7 +158,7 @@ def test_probabilities_are_platts(rng):
     assert (np.diff(P[np.argsort(model.decision_function(X)), 1]) >= 0).all()
     A, B = model.probA_[0], model.probB_[0]
     np.testing.assert_allclose(P[:, 1], 1 / (1 + np.exp(A * model.decision_function(X) + B)), rtol=1e-9)
-    # calibration: the share of positive rows is near their mean probability
+    # probabilities are calibrated: the share of positive rows is near their mean probability
     middle = np.abs(P[:, 1] - 0.5) < 0.25
     assert abs(y[middle].mean() - P[middle, 1].mean()) < 0.1
     X, y = load_iris(return_X_y=True)

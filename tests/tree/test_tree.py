@@ -456,7 +456,7 @@ def test_a_column_turned_round_ties_with_the_column(criterion, weighted, outputs
         x = rng.standard_normal(n).round(int(rng.integers(0, 4)))
         y = 10.0 ** rng.integers(-3, 4) * rng.random((n, outputs)) if numbers else rng.integers(0, 3, (n, outputs))
         weight = rng.random(n) if weighted else None
-        if weighted and criterion == "absolute_error":  # its sums are exact for whole numbers alone
+        if weighted and criterion == "absolute_error":  # sums are exact for whole numbers alone
             weight = rng.integers(1, 5, n).astype(float)
         make = DecisionTreeRegressor if numbers else DecisionTreeClassifier
         tree = make(criterion=criterion, max_depth=3).fit(np.c_[x, -x], y[:, 0] if outputs == 1 else y, weight).tree_
