@@ -17,7 +17,7 @@ from .._estimator import clone
 from .._labels import as_label_vector, encode_known
 from .._threads import run
 from .._validation import as_sample_weight, encode_labels, require_weight
-from .partitions import Partition, aligned, as_rows, beside, by_place, columns_of, count, naming, parts_of, threads_of
+from .partitions import Partition, aligned, as_rows, beside, by_place, columns_of, count, naming, put_all, threads_of
 
 
 class Summary(NamedTuple):
@@ -174,17 +174,17 @@ def placed(places, X, columns, owner):
 
     columns: {name: a collection with an entry for each row of X, or None}
     """
-    rows = places.put(parts_of(X))
-    where = places.places(rows)
-    found, wanted = [], None
-    for name, column in columns.items():
+    given = {name: column if column is None else beside(column, X, name, owner) for name, column in columns.items()}
+    # one call computes all parts, because each call takes some milliseconds
+    rows, *refs = put_all(places, [X, *given.values()])
+    where, found, wanted = places.places(rows), [], None
+    for (name, column), own in zip(given.items(), refs):
         if column is None:
             found.append([None] * len(rows))
             continue
-        refs = places.put(parts_of(beside(column, X, name, owner)))
         if wanted is None and not _cut_alike(column, X):
             wanted = count(places, rows)
-        found.append(refs if wanted is None else aligned(places, refs, wanted, name))
+        found.append(own if wanted is None else aligned(places, own, wanted, name))
     return [list(each) for each in zip(rows, *found)], where
 
 

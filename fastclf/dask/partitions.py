@@ -80,6 +80,13 @@ def parts_of(collection):
     return parts.ravel().tolist() if isinstance(parts, np.ndarray) else list(parts)
 
 
+def put_all(places, collections):
+    """For each collection the references to its partitions, or None for None, put by one call."""
+    parts = [None if each is None else parts_of(each) for each in collections]
+    refs = iter(places.put([part for each in parts if each is not None for part in each]))
+    return [None if each is None else [next(refs) for _ in each] for each in parts]
+
+
 class Partition(NamedTuple):
     """A partition of the rows of a fit."""
 

@@ -6,7 +6,6 @@ another worker if a worker dies, and no task keeps state on a worker.
 
 import asyncio
 import contextlib
-import functools
 import time
 import uuid
 from typing import NamedTuple
@@ -108,7 +107,7 @@ class DaskPlaces:
         """
         if isinstance(values, list):
             refs = self._client.compute(values)
-            self._wait(refs)
+            self._watched(refs, self._ended)
             return refs
         return self._client.scatter(values, broadcast=True, hash=False)
 
@@ -130,27 +129,18 @@ class DaskPlaces:
     def get(self, refs):
         """The values of references. If a task fails, or there has been no worker for 20 s, an error is raised."""
         try:
-            self._wait(refs)
-            while True:
-                with contextlib.suppress(TimeoutError, asyncio.TimeoutError):
-                    gather = functools.partial(self._client.gather, refs, asynchronous=True)
-                    return self._client.sync(gather, callback_timeout=_GATHER_SECONDS)
-                self._wait(refs)
+            return self._watched(refs, self._values)
         except BaseException as error:
             self._client.cancel(refs, force=True)
             raise _told(error) from error if _told(error) is not error else None
 
-    def _wait(self, refs):
-        """Wait until the tasks of all references have ended, or one has failed."""
-        from distributed import wait
-
+    def _watched(self, refs, work):
+        """The result of the coroutine work(refs), repeated until it is not None, while there are workers."""
         seen = time.monotonic()
         while True:
-            with contextlib.suppress(TimeoutError, asyncio.TimeoutError):
-                wait(refs, timeout=_CHECK_SECONDS, return_when="ALL_COMPLETED")
-                return
-            if any(ref.status in ("error", "cancelled", "lost") for ref in refs):
-                return  # the caller then asks for the results, which raises the task's error
+            found = self._client.sync(work, refs)
+            if found is not None:
+                return found
             if self.places():
                 seen = time.monotonic()
             elif time.monotonic() - seen > _NO_WORKER_SECONDS:
@@ -158,6 +148,23 @@ class DaskPlaces:
                     f"the cluster has had no worker for {_NO_WORKER_SECONDS} s; the call is given up, and may be"
                     " repeated when there are workers"
                 )
+
+    async def _ended(self, refs):
+        """True when all tasks have ended, or one has failed; None if they have not after 2 s."""
+        from distributed.client import _wait  # `wait` itself needs a default client
+
+        with contextlib.suppress(TimeoutError, asyncio.TimeoutError):
+            await _wait(refs, timeout=_CHECK_SECONDS)
+            return True
+        # the values of failed tasks are asked for, which raises their error
+        return True if any(ref.status in ("error", "cancelled", "lost") for ref in refs) else None
+
+    async def _values(self, refs):
+        """The values of references, by one call of the event loop; None if they are not there yet."""
+        if await self._ended(refs):
+            with contextlib.suppress(TimeoutError, asyncio.TimeoutError):
+                return await asyncio.wait_for(self._client.gather(refs, asynchronous=True), _GATHER_SECONDS)
+        return None
 
 
 def _told(error):

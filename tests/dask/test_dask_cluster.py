@@ -158,6 +158,21 @@ def test_an_asynchronous_client_gives_awaitables(client):  # noqa: F811
     same_state(asyncio.run(work()).to_local(), plain())
 
 
+def test_a_client_that_is_not_the_default_one_is_enough():
+    code = (
+        "import dask.array as da, numpy as np, fastclf.dask\n"
+        "from distributed import Client, LocalCluster\n"
+        "with LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster:\n"
+        "    with Client(cluster, set_as_default=False) as client:\n"
+        "        X, y = da.from_array(np.arange(8.0).reshape(4, 2)), da.from_array(np.array([0, 0, 1, 1]))\n"
+        "        print(fastclf.dask.GaussianNB(client=client).fit(X, y).theta_.tolist())\n"
+        "        model = fastclf.dask.NearestNeighbors(n_neighbors=1, client=client).fit(X)\n"
+        "        print(model.kneighbors([[0, 0]])[1].tolist())"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert told.split("\n")[:2] == ["[[1.0, 2.0], [5.0, 6.0]]", "[[0]]"]
+
+
 def test_a_killed_worker_and_a_joining_one_leave_the_lazy_answers_as_they_are(client):  # noqa: F811
     model = fastclf.dask.Lazy(plain())
     rows = cut(X, [N // 4] * 4)
