@@ -2,6 +2,7 @@
 
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 
 _MODULES = {
     name: module
@@ -11,7 +12,8 @@ _MODULES = {
         "linear": "LeastSquaresClassifier RidgeClassifier",
         "logistic": "LogisticRegression",
         "model_selection": "cross_validate tune",
-        "neighbors": "KNeighborsClassifier KNeighborsDensity KNeighborsRegressor NearestNeighbors load",
+        "neighbors": "KNeighborsClassifier KNeighborsDensity KNeighborsRegressor NearestNeighbors"
+        " RadiusNeighborsClassifier RadiusNeighborsRegressor load",
         "perceptron": "Perceptron",
         "naive_bayes": "BernoulliNB CategoricalNB ComplementNB GaussianNB MultinomialNB PoissonNB",
         "svm": "LinearSVC SVC",
@@ -26,13 +28,9 @@ __all__ = sorted(_MODULES)
 def __getattr__(name):
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        module = import_module(f"{__name__}.{_MODULES[name]}")
-    except ModuleNotFoundError as error:
-        if error.name not in ("dask", "distributed"):
-            raise
-        raise ImportError("fastclf.dask needs Dask: pip install 'fastclf[dask]'") from error
-    value = getattr(module, name)
+    if find_spec("dask") is None or find_spec("distributed") is None:
+        raise ImportError("fastclf.dask needs Dask: pip install 'fastclf[dask]'")
+    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     setattr(sys.modules[__name__], name, value)
     return value
 

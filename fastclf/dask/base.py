@@ -6,19 +6,21 @@ import inspect
 
 from .._estimator import Estimator, clone
 from .._exceptions import not_fitted_error
+from .._validation import described
 from .lazy import ROW_METHODS, lazily
-from .partitions import is_collection
+from .partitions import is_collection, is_rows
 from .places import is_asynchronous, places_of
 
 _CLIENT = """client : distributed.Client, default=None
     The cluster. None: within a task its cluster, otherwise Dask's default client."""
 
 
-def _constructor(plain):
-    """The `__init__` of the class on Dask: the parameters of the plain class, and `client`."""
+def constructor(plain, client=True):
+    """The `__init__` of the class on a cluster: the parameters of the plain class and, if `client`, the client."""
     signature = inspect.signature(plain.__init__)
-    client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
-    signature = signature.replace(parameters=[*signature.parameters.values(), client])
+    if client:
+        last = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
+        signature = signature.replace(parameters=[*signature.parameters.values(), last])
 
     def __init__(self, *args, **kwargs):
         taken = signature.bind(self, *args, **kwargs)
@@ -45,7 +47,7 @@ def on_dask(plain, answers=ROW_METHODS):
     """A class decorator: the constructor, the documentation and the answers of a plain class, for its class on Dask."""
 
     def complete(cls):
-        cls._plain, cls.__init__ = plain, _constructor(plain)
+        cls._plain, cls.__init__ = plain, constructor(plain)
         cls.__doc__ = (
             f"{cls.__doc__}\n\nParameters\n----------\nThose of :class:`fastclf.{plain.__name__}`, and\n{_CLIENT}\n\n"
             f"Attributes\n----------\nThose of :class:`fastclf.{plain.__name__}`, as NumPy arrays with the same bits."
@@ -63,6 +65,8 @@ class OnDask:
 
     The fitted state is an object with the attributes of the plain estimator, usually the plain estimator itself.
     """
+
+    _on_ray = False  # whether the cluster is Ray's
 
     _parameter_names = classmethod(Estimator._parameter_names.__func__)
     get_params, set_params, __repr__ = Estimator.get_params, Estimator.set_params, Estimator.__repr__
@@ -84,10 +88,12 @@ class OnDask:
         return model
 
     def __sklearn_clone__(self):
-        return type(self)(**self._plain_unfitted().get_params(deep=False), client=self.client)
+        client = {"client": self.client} if "client" in self.get_params(deep=False) else {}
+        return type(self)(**self._plain_unfitted().get_params(deep=False), **client)
 
     def __getstate__(self):
-        return vars(self) | {"client": None}  # a client cannot be sent to another process
+        client = {"client": None} if "client" in vars(self) else {}
+        return vars(self) | client  # a client cannot be sent to another process
 
     def fit(self, X, y=None, sample_weight=None):
         """Fit to the rows of collections.
@@ -107,6 +113,10 @@ class OnDask:
         return self._eagerly(self._fit_on, X, y, sample_weight)
 
     def _fit_on(self, places, X, y, sample_weight):
+        for name, part in (("X", X), ("y", y), ("sample_weight", sample_weight)):
+            if part is not None and is_rows(part) != self._on_ray:
+                wanted = "fastclf.ray.Rows" if self._on_ray else "a dask array or dataframe"
+                raise TypeError(f"{name} is {described(part)}; {wanted} is wanted")
         vars(self)["_fitted"] = self._fit(places, X, y, sample_weight)
         return self
 
@@ -143,9 +153,13 @@ class OnDask:
         """The score of the plain estimator for arrays, and for collections the same, computed from lazy predictions."""
         if not is_collection(X):
             return self._known().score(X, y, sample_weight)
-        import dask
+        values = self.predict(X), y, sample_weight
+        if is_rows(X):
+            predicted, *rest = (value.compute() if is_rows(value) else value for value in values)
+        else:
+            import dask
 
-        predicted, *rest = dask.compute(self.predict(X), y, sample_weight)
+            predicted, *rest = dask.compute(*values)
         return _Answered(predicted, self._plain).score(None, *rest)
 
 

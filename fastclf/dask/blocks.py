@@ -17,7 +17,21 @@ from .._estimator import clone
 from .._labels import as_label_vector, encode_known
 from .._threads import run
 from .._validation import as_sample_weight, encode_labels, require_weight
-from .partitions import Partition, aligned, as_rows, beside, by_place, columns_of, count, naming, put_all, threads_of
+from .partitions import (
+    Partition,
+    aligned,
+    as_rows,
+    beside,
+    by_place,
+    columns_of,
+    count,
+    give_back,
+    naming,
+    put_all,
+    recipes,
+    threads_of,
+    value_of,
+)
 
 
 class Summary(NamedTuple):
@@ -61,6 +75,7 @@ class Reader(NamedTuple):
 
     def read(self, X, y, weight):
         """(rows, labels, weights or None) of a partition; None if it has no rows."""
+        X = value_of(X)
         if X.shape[0] == 0:
             return None
         owner = type(self.model).__name__
@@ -99,7 +114,8 @@ def summaries(parts, reader):
     found = []
     for number, arrays in parts:
         with naming(number):
-            read, length = reader.read(*arrays), len(arrays[1])
+            X, *columns = value_of(arrays[0]), *arrays[1:]
+            read, length = reader.read(X, *columns), len(arrays[1])
             if read is None:
                 found.append(Summary(number, 0, 0, None, False, length=length))
                 continue
@@ -110,6 +126,7 @@ def summaries(parts, reader):
             labels, codes = encode_labels(y) if len(y) else (None, np.empty(0, np.intp))
             counts, sparse = np.bincount(codes), isinstance(rows, Csr)
             found.append(Summary(number, len(rows), rows.size, labels, heavy, counts, sparse, rows.dtype, length))
+        give_back(X)
     return found
 
 
@@ -144,8 +161,8 @@ def joined_rows(parts):
     )
 
 
-def _joined(copies):
-    """The concatenated (rows, labels, weights or None) of copies of rows that follow each other."""
+def joined_copies(copies):
+    """(rows, labels, weights or None) from copies of rows that follow each other."""
     rows, y, weight = zip(*copies)
     # the arrays are concatenated, because arrays that Dask has moved may be misaligned in memory
     return joined_rows(rows), np.concatenate(y), None if weight[0] is None else np.concatenate(weight)
@@ -158,32 +175,37 @@ def block_sums(pieces, reader, classes, job, job_arguments):
         if isinstance(sources[0], Source):
             number, arrays, start, stop = sources[0]
             with naming(number):
-                rows, y, weight = reader.read(*arrays)
+                X, *columns = value_of(arrays[0]), *arrays[1:]
+                rows, y, weight = reader.read(X, *columns)
             with naming(number, start):
                 rows, y, weight = rows[start:stop], y[start:stop], None if weight is None else weight[start:stop]
                 sums = job(model, rows, reader.codes(classes, y, weight), weight, bounds, *job_arguments)
+            give_back(X)
         else:
-            rows, y, weight = _joined(sources)
+            rows, y, weight = joined_copies(sources)
             sums = job(model, rows, reader.codes(classes, y, weight), weight, bounds, *job_arguments)
         found.append((first, sums))
     return found
 
 
-def placed(places, X, columns, owner):
+def placed(places, X, columns, owner, anew=False):
     """(for each partition references to its part of X and of each column, the place of its part of X).
 
     columns: {name: a collection with an entry for each row of X, or None}
+    anew: whether the parts of X may be Recipes, which a task reads with `value_of`
     """
     given = {name: column if column is None else beside(column, X, name, owner) for name, column in columns.items()}
     # one call computes all parts, because each call takes some milliseconds
-    rows, *refs = put_all(places, [X, *given.values()])
-    where, found, wanted = places.places(rows), [], None
+    made = recipes(X, places) if anew else None
+    rows, *refs = put_all(places, [None if made else X, *given.values()])
+    rows, where = made or (rows, places.places(rows))
+    found, wanted = [], None
     for (name, column), own in zip(given.items(), refs):
         if column is None:
             found.append([None] * len(rows))
             continue
         if wanted is None and not _cut_alike(column, X):
-            wanted = count(places, rows)
+            wanted = count(places, rows, where)
         found.append(own if wanted is None else aligned(places, own, wanted, name))
     return [list(each) for each in zip(rows, *found)], where
 
@@ -225,7 +247,7 @@ class Shards:
             raise ValueError(f"{owner} requires y to be passed, but the target y is None")
         self.places, self.reader, self.columns = places, reader, columns_of(X)
         self.weighted = sample_weight is not None
-        arrays, where = placed(places, X, {"y": y, "sample_weight": sample_weight}, owner)
+        arrays, where = placed(places, X, {"y": y, "sample_weight": sample_weight}, owner, True)
         self.partitions, labels = self._described(arrays, where)
         self.n = sum(partition.n for partition in self.partitions)
         labels, counts = zip(*labels) if labels else ((), ())
@@ -301,7 +323,7 @@ class Shards:
 
     def here(self, refs):
         """(rows, codes, weights or None) from references to copies of rows that follow each other."""
-        rows, y, weight = _joined(self.places.get(refs))
+        rows, y, weight = joined_copies(self.places.get(refs))
         return rows, self.reader.codes(self.classes, y, weight), weight
 
     def rows_at(self, numbers):

@@ -4,12 +4,10 @@ import copy
 import functools
 import uuid
 
-import dask
-import dask.array as da
 import numpy as np
 
 from .._validation import described
-from .partitions import as_rows, is_collection, parts_of
+from .partitions import as_rows, is_collection, is_rows, parts_of
 
 # The methods that answer row by row, so that the answers for partitions are those for all rows.
 ROW_METHODS = (
@@ -49,7 +47,7 @@ def first_row(X):
     return row.astype(X.dtype) if not hasattr(X._meta, "tocsr") else type(X._meta)(row)
 
 
-def _answer(model, method, X, like, arguments):
+def answer_part(model, method, X, like, arguments):
     """The arrays of an answer as a list; for no rows, empty arrays in the form of those in `like`."""
     if X.shape[0] == 0:
         return [array[:0] for array in like]
@@ -62,6 +60,8 @@ def _form(model, method, X, parts, arguments):
     try:
         return getattr(model, method)(first_row(X), **arguments)
     except (TypeError, ValueError):
+        import dask
+
         [rows] = dask.compute(parts[0])
         return getattr(model, method)(rows[:1], **arguments)
 
@@ -79,21 +79,25 @@ class _Held:
         return _Held, ()
 
 
-def _pick(answers, place, held):
+def pick_part(answers, place, held):
     return answers[place]
 
 
 def lazy_answer(model, method, X, arguments):
     """The answer of a fitted model for a collection X, as dask arrays that are computed partition by partition."""
-    X = as_rows(X, "X", type(model).__name__)
-    model, parts = _alone(model), parts_of(X)
+    X, model = as_rows(X, "X", type(model).__name__), _alone(model)
+    if is_rows(X):
+        return X.answered(model, method, getattr(model, method)(X.first_row(), **arguments), arguments)
+    import dask
+
+    parts = parts_of(X)
     form = _form(model, method, X, parts, arguments)
     several = type(form) if isinstance(form, (tuple, list)) else None
     empty = [array[:0] for array in (form if several else [form])]
     token = uuid.uuid4().hex
     # the model is one value of the graph, to which all tasks refer
     shared = dask.delayed(model, name=f"fastclf-model-{token}", traverse=False)
-    work = dask.delayed(_answer, pure=False)
+    work = dask.delayed(answer_part, pure=False)
     answers = [
         work(shared, method, part, empty, arguments, dask_key_name=f"fastclf-{method}-{token}-{i}")
         for i, part in enumerate(parts)
@@ -107,8 +111,11 @@ def _as_arrays(X, answers, empty, token, shards=()):
 
     X and the shards stay in memory as long as the arrays are there.
     """
+    import dask
+    import dask.array as da
+
     sizes = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * len(answers)
-    pick, held, found = dask.delayed(_pick, pure=False, traverse=False), _Held((X, shards)), []
+    pick, held, found = dask.delayed(pick_part, pure=False, traverse=False), _Held((X, shards)), []
     for place, array in enumerate(empty):
         blocks = []
         for i, (part, size) in enumerate(zip(answers, sizes)):
@@ -118,11 +125,11 @@ def _as_arrays(X, answers, empty, token, shards=()):
     return found
 
 
-def _ask(ask, shard, part, *rest):
+def ask_part(ask, shard, part, *rest):
     return None if part.shape[0] == 0 else ask(shard, np.asarray(part), *rest)
 
 
-def _merged(found, empty, finish, *arguments):
+def merged_parts(found, empty, finish, *arguments):
     return empty if all(part is None for part in found) else finish(found, *arguments)
 
 
@@ -132,8 +139,12 @@ def lazy_merge(X, shards, search, finish, empty):
     `search` is (ask, *rest), `finish` is (f, *arguments), and `empty` has empty arrays in the form of the results. The
     shards stay where they are, and each partition goes to all of them.
     """
+    if is_rows(X):
+        return X.merged(shards, search, finish, empty)
+    import dask
+
     (ask, *rest), (f, *arguments), token = search, finish, uuid.uuid4().hex
-    work, merge = dask.delayed(_ask, pure=False), dask.delayed(_merged, pure=False)
+    work, merge = dask.delayed(ask_part, pure=False), dask.delayed(merged_parts, pure=False)
     answers = []
     for i, part in enumerate(parts_of(X)):
         found = [

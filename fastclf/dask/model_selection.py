@@ -2,11 +2,13 @@
 
 import asyncio
 
+import numpy as np
+
 from .. import model_selection as plain
 from .._threads import n_threads
 from ..model_selection.candidates import Failed
 from ..model_selection.evaluation import RUNNER, CandidateResults
-from .partitions import is_collection
+from .partitions import is_collection, put_all, require_collection
 from .places import is_asynchronous, places_of
 
 # The number of tasks for each thread of a worker, so that threads end at about the same time.
@@ -56,15 +58,51 @@ def _on(places):
     return run
 
 
+def gathered(parts):
+    """The partitions of a collection as one array, data frame or sparse matrix."""
+    parts = [part for part in parts if part.shape[0]] or parts[:1]
+    if len(parts) == 1:
+        return parts[0]
+    if hasattr(parts[0], "iloc"):
+        import pandas as pd
+
+        return pd.concat(parts)
+    if hasattr(parts[0], "tocsr"):
+        from scipy import sparse
+
+        return sparse.vstack(parts, format="csr")
+    return np.concatenate(parts)
+
+
+def evaluated(function, X, y, estimator, arguments):
+    """The result of a function of `fastclf.model_selection`, whose folds are evaluated by the workers of this task."""
+    X, y = (gathered(part) if isinstance(part, list) else part for part in (X, y))
+    with places_of(None) as places:
+        token = RUNNER.set(_on(places))
+        try:
+            return function(*estimator, X, y, **arguments)
+        finally:
+            RUNNER.reset(token)
+
+
 def _call(function, client, X, y, estimator, arguments):
-    """The result of a function of `fastclf.model_selection` whose folds are evaluated by the workers of a client."""
+    """The result of a function of `fastclf.model_selection` whose folds are evaluated by the workers of a client.
+
+    If X or y is a collection, a worker puts it together and sends it to the others, so that the client gets no rows.
+    """
 
     def work():
         with places_of(client) as places:
-            here = [part.compute() if is_collection(part) else part for part in (X, y)]
+            if is_collection(X) or is_collection(y):
+                for name, part in (("X", X), ("y", y)):
+                    if is_collection(part):
+                        require_collection(part, name, function.__name__)
+                refs = put_all(places, [part if is_collection(part) else None for part in (X, y)])
+                given = [part if ref is None else ref for part, ref in zip((X, y), refs)]
+                return places.get([places.call(evaluated, function, *given, estimator, arguments)])[0]
             token = RUNNER.set(_on(places))
             try:
-                return function(*estimator, *here, **arguments)
+                return function(*estimator, X, y, **arguments)
             finally:
                 RUNNER.reset(token)
 
@@ -78,7 +116,8 @@ def cross_validate(estimator, X, y=None, *, client=None, **options):
     ----------
     estimator : estimator or mapping of name to estimator
     X : what `fastclf.cross_validate` takes, or a dask collection
-        It must fit into the memory of the client and of each worker, to which it is sent once.
+        It must fit into the memory of each worker, to which it is sent once; a collection does not pass through the
+        client.
     y : array-like or dask collection, default=None
     client : distributed.Client, default=None
         The cluster. None: within a task its cluster, otherwise Dask's default client.
@@ -101,7 +140,8 @@ def tune(estimator, param_grid, X, y=None, *, client=None, **options):
     estimator : estimator
     param_grid : dict of str to list, or list of dicts
     X : what `fastclf.tune` takes, or a dask collection
-        It must fit into the memory of the client and of each worker, to which it is sent once.
+        It must fit into the memory of each worker, to which it is sent once; a collection does not pass through the
+        client.
     y : array-like or dask collection, default=None
     client : distributed.Client, default=None
         The cluster. None: within a task its cluster, otherwise Dask's default client.
@@ -111,6 +151,7 @@ def tune(estimator, param_grid, X, y=None, *, client=None, **options):
     Returns
     -------
     Tuning
-        If `client` is asynchronous, an awaitable of it. The chosen estimator is fitted by the client.
+        If `client` is asynchronous, an awaitable of it. The chosen estimator is fitted by the client or, if X or y is a
+        collection, by a worker.
     """
     return _call(plain.tune, client, X, y, (estimator, param_grid), options)

@@ -3,9 +3,11 @@
 A search asks the index of every worker for its k nearest rows, or for all of them if it has fewer. The rows of a worker
 keep their order, so that each list is sorted by (distance, row number of the whole X), and the first k entries of the
 merged lists are the answer of one machine, ties included. The neighbours bring their labels or targets with them, and
-vote after the merge.
+vote after the merge. With sample weights, the index of a worker is asked for as many rows as it takes for their weights
+to add up to k; the merged list is then cut where the weights of all its rows add up to k.
 """
 
+import inspect
 import json
 from pathlib import Path
 from typing import NamedTuple
@@ -14,12 +16,21 @@ import numpy as np
 
 from .. import neighbors as plain
 from .._labels import encode_known
-from .._validation import as_array, as_numbers, as_targets, encode_labels, require_integer, require_truth
+from .._validation import (
+    as_array,
+    as_numbers,
+    as_sample_weight,
+    as_targets,
+    encode_labels,
+    require_integer,
+    require_truth,
+    require_weight,
+)
 from ..neighbors import _votes
 from ..neighbors.density import log_density
 from ..neighbors.search import require_radius
 from ..neighbors.searches import as_graph, require_mode
-from ..neighbors.voting import Ballot
+from ..neighbors.voting import Ballot, taken_weights
 from ..storage.file import load as load_index
 from ..storage.file import save
 from .base import OnDask, on_dask
@@ -33,8 +44,9 @@ from .partitions import (
     columns_of,
     count,
     is_collection,
+    is_rows,
     naming,
-    parts_of,
+    put_all,
     threads_of,
 )
 from .places import places_of
@@ -49,36 +61,73 @@ class Shard(NamedTuple):
     index: plain.NearestNeighbors
     rows: np.ndarray  # (n,) intp, ascending: the numbers of the rows in X
     targets: np.ndarray | None  # (n, n_outputs): labels or numbers; None if there are none
+    weight: np.ndarray | None = None  # (n,) float64; None: all weights are 1
 
 
 class Found(NamedTuple):
     """The nearest rows of queries in a shard or, merged, in all: m for each query, in the order of (distance, row)."""
 
-    distances: np.ndarray  # (n_queries, m), float64: the distances of each query's nearest rows, ascending
-    rows: np.ndarray  # (n_queries, m), intp: the row numbers of each query's nearest rows
-    # (n_queries, m, n_outputs): the targets of each query's nearest rows; None without targets
-    targets: np.ndarray | None
+    distances: np.ndarray  # (n_queries, m) float64
+    rows: np.ndarray  # (n_queries, m) intp
+    targets: np.ndarray | None  # (n_queries, m, n_outputs)
+    weight: np.ndarray | None = None  # (n_queries, m) float64; None: all weights are 1
+
+
+class Around(NamedTuple):
+    """The rows of a shard within a radius of queries, one query after another, each in the order of the rows."""
+
+    count: np.ndarray  # (n_queries,) intp: the number of rows found for each query
+    distances: np.ndarray  # (n_found,) float64
+    rows: np.ndarray  # (n_found,) intp
+    targets: np.ndarray  # (n_found, n_outputs)
+    weight: np.ndarray | None  # (n_found,) float64; None: all weights are 1
 
 
 def build(parts, model, starts, labels):
-    """The Shard of the (number, X, y) of a place. `labels`: whether y has labels, numbers (False) or is None."""
-    xs, targets, rows = [], [], []
-    for number, X, y in parts:
+    """The Shard of the (number, X, y, weight) of a place.
+
+    `labels` is True if y has labels, False if y has numbers, and None if there is no y.
+    """
+    xs, targets, rows, weights = [], [], [], []
+    for number, X, y, weight in parts:
         if X.shape[0] == 0:
             continue
         with naming(number):
+            if isinstance(X, np.ndarray) and not X.flags.aligned:
+                X = X.copy()  # searches of rows that a worker has received as they lie in a message take 7 % longer
             index = _index(model).fit(X)
             xs.append(index._fit_X)
             if labels is not None:
                 y = as_targets(y, X.shape[0], type(model).__name__, labels)
                 y = y if labels else as_numbers(y)
                 targets.append(y.reshape(len(y), -1))
+            weights.append(as_sample_weight(weight, X.shape[0], all_zero=True))
             rows.append(np.arange(starts[number], starts[number] + X.shape[0]))
     if not xs:
         return None
     if len(xs) > 1:
         index = _index(model).fit(np.concatenate(xs))
-    return Shard(index, np.concatenate(rows), np.concatenate(targets) if targets else None)
+    weight = None if weights[0] is None else np.concatenate(weights)
+    return Shard(index, np.concatenate(rows), np.concatenate(targets) if targets else None, weight)
+
+
+def _findable(shard, mask):
+    """A mask of the rows of a Shard that a search may find; None means all of them."""
+    mask = None if mask is None else mask[shard.rows]
+    if shard.weight is None or shard.weight.all():
+        return mask
+    heavy = shard.weight > 0
+    return heavy if mask is None else heavy & mask
+
+
+def weigh(shard, mask):
+    """(the number of rows of a Shard that a search may find, the sum of their weights, the largest weight)."""
+    if shard is None:
+        return 0, 0.0, 0.0
+    found = _findable(shard, mask)
+    weight = np.ones(len(shard.rows)) if shard.weight is None else shard.weight
+    weight = weight if found is None else weight[found]
+    return len(weight), float(weight.sum()), float(weight.max(initial=0))
 
 
 def _index(model):
@@ -103,7 +152,7 @@ def nearest(shard, queries, k, mask):
     """
     if shard is None:
         return None
-    mask = None if mask is None else mask[shard.rows]
+    mask = _findable(shard, mask)
     n = len(shard.rows) if mask is None else int(np.count_nonzero(mask))
     k = min(k, n - (queries is None))
     if k < 1:
@@ -113,13 +162,41 @@ def nearest(shard, queries, k, mask):
     return Found(distances, shard.rows[rows], None if shard.targets is None else shard.targets[rows])
 
 
+def nearest_by_weight(shard, queries, k, mask):
+    """The Found of a shard; the weights of each query's rows add up to k or more, unless no more rows can be found."""
+    if shard is None:
+        return None
+    # sums of weights that are not whole may round to less than k if they are added in another order
+    least = k if (shard.weight == np.floor(shard.weight)).all() else k * (1 + 1e-9)
+    wanted = k
+    while True:
+        found = nearest(shard, queries, wanted, mask)
+        if found is None:
+            return None
+        weight = shard.weight[np.searchsorted(shard.rows, found.rows)]
+        if found.rows.shape[1] < wanted or (weight.sum(axis=1) >= least).all():
+            return found._replace(weight=weight)
+        wanted *= 2
+
+
+def voters_within(shard, queries, radius, mask):
+    """The Around of a shard; None if it has no rows."""
+    if shard is None:
+        return None
+    shard.index.n_jobs = threads_of(None)
+    distances, rows = shard.index.radius_neighbors(queries, radius, mask=_findable(shard, mask))
+    count = np.array([len(found) for found in rows], np.intp)
+    rows = np.concatenate(list(rows))
+    weight = None if shard.weight is None else shard.weight[rows]
+    return Around(count, np.concatenate(list(distances)), shard.rows[rows], shard.targets[rows], weight)
+
+
 def within(shard, queries, radius, mask):
     """[(distances, rows) of each query] for all rows of a shard within a radius; None if it has no rows."""
     if shard is None:
         return None
-    mask = None if mask is None else mask[shard.rows]
     shard.index.n_jobs = threads_of(None)
-    distances, rows = shard.index.radius_neighbors(queries, radius, mask=mask)
+    distances, rows = shard.index.radius_neighbors(queries, radius, mask=_findable(shard, mask))
     return [(far, shard.rows[found]) for far, found in zip(distances, rows)]
 
 
@@ -134,15 +211,18 @@ def own_numbers(shard):
 
 
 def merge(found, k):
-    """The first k entries of Founds of the same queries, in the order of (distance, row)."""
+    """The first k entries, or all if k is None, of Founds of the same queries, in the order of (distance, row)."""
     found = [part for part in found if part is not None]
     distances, rows = (np.concatenate([part[i] for part in found], axis=1) for i in (0, 1))
     order = np.lexsort((rows, distances), axis=1)[:, :k]
-    targets = None
+    targets = weight = None
     if found[0].targets is not None:
         targets = np.concatenate([part.targets for part in found], axis=1)
         targets = np.take_along_axis(targets, order[:, :, None], axis=1)
-    return Found(np.take_along_axis(distances, order, 1), np.take_along_axis(rows, order, 1), targets)
+    if found[0].weight is not None:
+        weight = np.take_along_axis(np.concatenate([part.weight for part in found], axis=1), order, 1)
+    distances, rows = (np.take_along_axis(array, order, 1) for array in (distances, rows))
+    return Found(distances, rows, targets, weight)
 
 
 def neighbours(found, k):
@@ -151,13 +231,19 @@ def neighbours(found, k):
 
 
 def _ballots(model, found, k):
-    """Pieces of the weighted Ballot of merged neighbours, which it numbers from 0, and the neighbours' targets."""
-    distances, rows, targets = merge(found, k)
+    """(pieces of the weighted Ballot of merged neighbours, their targets), which the Ballot numbers from 0."""
+    weighted = any(part is not None and part.weight is not None for part in found)
+    distances, rows, targets, weight = merge(found, None if weighted else k)
     ballot = Ballot(np.arange(len(rows)), distances, np.arange(rows.size).reshape(rows.shape))
+    if weighted:
+        taken, _ = taken_weights(weight.ravel(), ballot.index, k, 1)
+        most = int(np.count_nonzero(taken, axis=1).max(initial=1))
+        distances, index, taken = (np.ascontiguousarray(each[:, :most]) for each in (distances, ballot.index, taken))
+        ballot = ballot._replace(distance=distances, index=index, taken=taken)
     return [model._weigh(piece) for piece in ballot.pieces()], targets.reshape(rows.size, -1)
 
 
-def elect(found, k, model, classes):
+def elect(found, k, model, classes, several):
     """[the labels that the k nearest rows elect]; `classes` has the labels of each output."""
     ballots, targets = _ballots(model, found, k)
     n = sum(len(ballot.rows) for ballot in ballots)
@@ -167,7 +253,7 @@ def elect(found, k, model, classes):
         for ballot in ballots:
             _votes.elect(ballot, codes, len(names), model.ties == "distance", best)
         labels.append(names[best])
-    return labels
+    return [np.stack(labels, axis=1)] if several else labels
 
 
 def share(found, k, model, classes):
@@ -182,13 +268,13 @@ def share(found, k, model, classes):
     return shares
 
 
-def average(found, k, model, n_outputs):
+def average(found, k, model, n_outputs, several):
     """[the mean targets of the k nearest rows]"""
     ballots, targets = _ballots(model, found, k)
     predicted = np.empty((sum(len(ballot.rows) for ballot in ballots), n_outputs))
     for ballot in ballots:
         _votes.average(ballot, np.ascontiguousarray(targets), predicted)
-    return [predicted]
+    return [predicted if several else predicted[:, 0]]
 
 
 def densities(found, k, n, volume, d):
@@ -198,6 +284,8 @@ def densities(found, k, n, volume, d):
 
 class Indexed:
     """The fitted state: references to the Shards, and what the client knows of all rows."""
+
+    _weighted = False  # whether the rows have sample weights
 
     def __init__(self, shards, n, columns, lists):
         self.shards, self.n_samples_fit_ = shards, n
@@ -216,24 +304,28 @@ class _Neighbors(OnDask):
         model, owner = self._plain_unfitted(), self._plain.__name__
         model._require_parameters()
         model._check_voting()
-        if sample_weight is not None:
+        if sample_weight is not None and self._labels is None:
             raise ValueError(f"sample_weight is given, which {owner} of fastclf.dask does not take; None is wanted")
         X = as_rows(X, "X", owner)
         if y is None and self._labels is not None:
             raise ValueError(f"{owner} requires y to be passed, but the target y is None")
-        columns, refs = columns_of(X), places.put(parts_of(X))
+        columns = columns_of(X)
+        y = None if self._labels is None else beside(y, X, "y", owner)
+        weight = None if sample_weight is None else beside(sample_weight, X, "sample_weight", owner)
+        refs, labels, weights = put_all(places, [X, y, weight])
         where, lengths = places.places(refs), count(places, refs)
         if sum(lengths) == 0:
             raise ValueError(f"Found array with 0 sample(s) while a minimum of 1 is required by {owner}.")
         several = False
         targets = [None] * len(refs)
         if self._labels is not None:
-            y = beside(y, X, "y", owner)
             several = y.ndim == 2 and y.shape[1] > 1
             columns |= {"outputs_2d_": several} if self._labels else {"_several": y.ndim == 2}
-            targets = aligned(places, places.put(parts_of(y)), lengths, "y")
+            targets = aligned(places, labels, lengths, "y")
         starts = np.concatenate([[0], np.cumsum(lengths)])
-        groups = by_place(list(enumerate(zip(refs, targets))), lambda item: where[item[0]])
+        weights = [None] * len(refs) if weights is None else aligned(places, weights, lengths, "sample_weight")
+        columns["_weighted"] = sample_weight is not None
+        groups = by_place(list(enumerate(zip(refs, targets, weights))), lambda item: where[item[0]])
         shards = [
             places.call(build, [[i, *arrays] for i, arrays in group], model, starts, self._labels, near=place)
             for place, group in groups.items()
@@ -252,17 +344,37 @@ class _Neighbors(OnDask):
                 columns = columns | {"classes_": lists if columns["outputs_2d_"] else lists[0]}
             else:
                 columns = columns | {"_n_outputs": found[0]}
+        if columns.get("_weighted") and not self._weights_of(places, shards, None)[1]:
+            require_weight(np.zeros(1))
         return Indexed(shards, n, columns, lists)
 
-    def _reach(self, name, k, mask, own):
-        """k, which must not exceed the number of rows that a query may find."""
-        k = require_integer(name, k, 1)
-        most = (self._known().n_samples_fit_ if mask is None else int(np.count_nonzero(mask))) - own
-        if k > most:
+    def _weights_of(self, places, shards, mask):
+        """(the number of rows that a search may find, the sum of their weights, the largest weight)."""
+        counts, sums, largest = zip(*places.get([places.call(weigh, shard, mask) for shard in shards]))
+        return sum(counts), sum(sums), max(largest)
+
+    def _reach(self, k, mask, own, by_weight):
+        """n_neighbors, which must not exceed the number, or the weight, of the rows that a query may find."""
+        k, state = require_integer("n_neighbors", k, 1), self._known()
+        if state._weighted:
+            most, total, largest = self._eagerly(self._weights_of, state.shards, mask)
+            if by_weight:
+                total -= largest if own else 0
+                if k > total * (1 + 1e-12):
+                    raise ValueError(
+                        f"n_neighbors is {k}, but the sample weights add up to {total:g}"
+                        + (" without the heaviest row" if own else "")
+                        + "; a sum of at least n_neighbors is wanted"
+                    )
+                return k
+        else:
+            most = state.n_samples_fit_ if mask is None else int(np.count_nonzero(mask))
+        if k > most - own:
             raise ValueError(
-                f"Expected {name} <= n_samples_fit, but {name} = {k}, n_samples_fit = {most}"
+                f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {k}, n_samples_fit = {most - own}"
                 + (" without the row itself" if own else "")
-                + (", among the rows that mask leaves" if mask is not None else "")
+                + (", among the rows that mask and sample_weight leave" if state._weighted else "")
+                + (", among the rows that mask leaves" if mask is not None and not state._weighted else "")
             )
         return k
 
@@ -279,12 +391,13 @@ class _Neighbors(OnDask):
         return mask
 
     def _answers(self, X, k, mask, finish, *arguments):
-        """The arrays that finish(Founds of the shards, k, *arguments) gives for queries X; lazy for a collection X."""
-        mask = self._checked_mask(mask)
-        k = self._reach("n_neighbors", k, mask, X is None)
+        """The arrays of finish(Founds of the shards, k, *arguments) for queries X: of a collection lazy."""
+        mask, by_weight = self._checked_mask(mask), self._known()._weighted and finish is not neighbours
+        k = self._reach(k, mask, X is None, by_weight)
+        search = (nearest_by_weight if by_weight else nearest, k, mask)
         if is_collection(X):
-            return self._lazily(X, (nearest, k, mask), finish, k, *arguments)
-        return self._eagerly(self._answer, X, (nearest, k, mask), finish, k, *arguments)
+            return self._lazily(X, search, None, finish, k, *arguments)
+        return self._eagerly(self._answer, X, search, finish, k, *arguments)
 
     def _answer(self, places, X, search, finish, *arguments):
         state, (ask, *rest) = self._known(), search
@@ -316,14 +429,75 @@ class _Neighbors(OnDask):
         order = np.argsort(np.concatenate([each for each in numbers if len(each)]))
         return [chain(part)[order] for part in zip(*found)]
 
-    def _lazily(self, X, search, finish, *arguments):
+    def _lazily(self, X, search, empty, finish, *arguments):
+        """Dask arrays of the answer; `empty` has empty arrays of its form, or is None if a search shall tell it."""
         state = self._known()
         X = as_rows(X, "X", type(self).__name__)
         if X.shape[1] != state.n_features_in_:
             wanted = f"is expecting {state.n_features_in_} features as input."
             raise ValueError(f"X has {X.shape[1]} features, but {type(self).__name__} {wanted}")
-        form = self._eagerly(self._answer, np.asarray(first_row(X)), search, finish, *arguments)
-        return lazy_merge(X, state.shards, search, (finish, *arguments), [array[:0] for array in form])
+        if empty is None:
+            row = X.first_row() if is_rows(X) else first_row(X)
+            form = self._eagerly(self._answer, np.asarray(row), search, finish, *arguments)
+            empty = [array[:0] for array in form]
+        return lazy_merge(X, state.shards, search, (finish, *arguments), empty)
+
+    def save(self, folder):
+        """Write the estimator to a folder that all workers see: a file per shard by its worker, and a manifest.
+
+        Parameters
+        ----------
+        folder : path-like
+        """
+        folder, state = Path(folder).absolute(), self._known()
+        columns = {name: getattr(state, name) for name in state.columns if name not in ("classes_", "outlier_label_")}
+        if "feature_names_in_" in columns:
+            columns["feature_names_in_"] = columns["feature_names_in_"].tolist()
+        parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "client"}
+        try:
+            manifest = {"class": type(self).__name__, "parameters": parameters, "columns": columns}
+            json.dumps(manifest)
+        except TypeError:
+            raise TypeError("a parameter is a function or an array, which save cannot write") from None
+        folder.mkdir(parents=True, exist_ok=True)
+        with places_of(self.client) as places:
+            where = places.places(state.shards)
+            refs = [places.call(store, s, folder, i, near=at) for i, (s, at) in enumerate(zip(state.shards, where))]
+            written = places.get(refs)
+        manifest |= {"n": state.n_samples_fit_, "shards": [i for i, n in enumerate(written) if n]}
+        (folder / _MANIFEST).write_text(json.dumps(manifest), "utf-8")
+
+    def to_local(self):
+        """The fitted plain estimator, with all rows in the memory of this machine."""
+        with places_of(self.client) as places:
+            parts = [each for each in places.get([places.call(whole, shard) for shard in self._known().shards]) if each]
+        rows, X, targets, weights = zip(*parts)
+        order = np.argsort(np.concatenate(rows))
+        X = np.concatenate(X)[order]
+        if self._labels is None:
+            return self._plain_unfitted().fit(X)
+        y = np.concatenate(targets)[order]
+        weight = None if weights[0] is None else np.concatenate(weights)[order]
+        return self._plain_unfitted().fit(X, y if self._shows_columns() else y[:, 0], weight)
+
+    def _shows_columns(self):
+        """Whether the targets have several columns, or one in a matrix."""
+        state = self._known()
+        return state.outputs_2d_ if self._labels else state._several
+
+
+def whole(shard):
+    """(row numbers, rows, targets, weights) of a Shard."""
+    return None if shard is None else (shard.rows, shard.index._fit_X, shard.targets, shard.weight)
+
+
+def own_count(shard):
+    """The number of rows of a Shard."""
+    return 0 if shard is None else len(shard.rows)
+
+
+class _ByNumber(_Neighbors):
+    """The methods that search the k nearest rows, for the estimators that have them."""
 
     def kneighbors(self, X=None, n_neighbors=None, return_distance=True, *, mask=None):
         """The k nearest rows of each query, with the arguments and the answer of the plain class.
@@ -354,62 +528,9 @@ class _Neighbors(OnDask):
         indptr = np.arange(len(rows) + 1) * rows.shape[1]
         return as_graph(data, rows.ravel(), indptr, self._known().n_samples_fit_)
 
-    def save(self, folder):
-        """Write the estimator to a folder that all workers see: a file per shard by its worker, and a manifest.
 
-        Parameters
-        ----------
-        folder : path-like
-        """
-        folder, state = Path(folder).absolute(), self._known()
-        columns = {name: getattr(state, name) for name in state.columns if name != "classes_"}
-        if "feature_names_in_" in columns:
-            columns["feature_names_in_"] = columns["feature_names_in_"].tolist()
-        parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "client"}
-        try:
-            manifest = {"class": type(self).__name__, "parameters": parameters, "columns": columns}
-            json.dumps(manifest)
-        except TypeError:
-            raise TypeError("a parameter is a function or an array, which save cannot write") from None
-        folder.mkdir(parents=True, exist_ok=True)
-        with places_of(self.client) as places:
-            where = places.places(state.shards)
-            refs = [places.call(store, s, folder, i, near=at) for i, (s, at) in enumerate(zip(state.shards, where))]
-            written = places.get(refs)
-        manifest |= {"n": state.n_samples_fit_, "shards": [i for i, n in enumerate(written) if n]}
-        (folder / _MANIFEST).write_text(json.dumps(manifest), "utf-8")
-
-    def to_local(self):
-        """The fitted plain estimator, with all rows in the memory of this machine."""
-        with places_of(self.client) as places:
-            parts = [each for each in places.get([places.call(whole, shard) for shard in self._known().shards]) if each]
-        rows, X, targets = zip(*parts)
-        order = np.argsort(np.concatenate(rows))
-        X = np.concatenate(X)[order]
-        if self._labels is None:
-            return self._plain_unfitted().fit(X)
-        y = np.concatenate(targets)[order]
-        return self._plain_unfitted().fit(X, y if self._shows_columns() else y[:, 0])
-
-    def _shows_columns(self):
-        """Whether the targets are a matrix, of one column or several."""
-        state = self._known()
-        return state.outputs_2d_ if self._labels else state._several
-
-
-def whole(shard):
-    """(row numbers, rows, targets) of a Shard."""
-    return None if shard is None else (shard.rows, shard.index._fit_X, shard.targets)
-
-
-def own_count(shard):
-    """The number of rows of a Shard."""
-    return 0 if shard is None else len(shard.rows)
-
-
-@on_dask(plain.NearestNeighbors, answers=())
-class NearestNeighbors(_Neighbors):
-    """Exact nearest neighbours on Dask: `fastclf.NearestNeighbors`, with its distances and row numbers."""
+class _ByRadius(_Neighbors):
+    """The method that searches all rows within a radius, for the estimators that have it."""
 
     def radius_neighbors(self, X=None, radius=None, return_distance=True, sort_results=False, *, mask=None):
         """Every row within a radius of each query of an array, with the arguments and the answer of the plain class."""
@@ -419,6 +540,11 @@ class NearestNeighbors(_Neighbors):
         mask, sort_results = self._checked_mask(mask), require_truth("sort_results", sort_results)
         distances, rows = self._eagerly(self._answer, X, (within, radius, mask), joined, sort_results)
         return (distances, rows) if require_truth("return_distance", return_distance) else rows
+
+
+@on_dask(plain.NearestNeighbors, answers=())
+class NearestNeighbors(_ByNumber, _ByRadius):
+    """Exact nearest neighbours on Dask: `fastclf.NearestNeighbors`, with its distances and row numbers."""
 
 
 def joined(found, by_distance):
@@ -433,35 +559,27 @@ def joined(found, by_distance):
 
 
 @on_dask(plain.KNeighborsClassifier, answers=())
-class KNeighborsClassifier(_Neighbors):
+class KNeighborsClassifier(_ByNumber):
     """Classification by the vote of the k nearest rows, on Dask: `fastclf.KNeighborsClassifier`, with its answers."""
 
     _labels = True
 
-    def _vote(self, X, mask, finish):
-        state = self._known()
-        found = self._answers(X, self.n_neighbors, mask, finish, self._plain_unfitted(), state.lists)
-        return found, state.outputs_2d_
+    def _vote(self, X, mask, finish, *arguments):
+        model = self._plain_unfitted()
+        return self._answers(X, self.n_neighbors, mask, finish, model, self._known().lists, *arguments)
 
     def predict(self, X, *, mask=None):
         """The label of each query, with the arguments and the answer of the plain class; of a collection lazy."""
-        found, several = self._vote(X, mask, elect)
-        if not several:
-            return found[0]
-        if is_collection(X):
-            import dask.array as da
-
-            return da.stack(found, axis=1)
-        return np.stack(found, axis=1)
+        return self._vote(X, mask, elect, self._known().outputs_2d_)[0]
 
     def predict_proba(self, X, *, mask=None):
         """The share of the votes for each class, as by the plain class; of a collection lazy."""
-        found, several = self._vote(X, mask, share)
-        return found if several else found[0]
+        found = self._vote(X, mask, share)
+        return found if self._known().outputs_2d_ else found[0]
 
 
 @on_dask(plain.KNeighborsRegressor, answers=())
-class KNeighborsRegressor(_Neighbors):
+class KNeighborsRegressor(_ByNumber):
     """Regression by the mean of the k nearest rows' targets, on Dask: `fastclf.KNeighborsRegressor`, bit for bit."""
 
     _labels = False
@@ -469,12 +587,12 @@ class KNeighborsRegressor(_Neighbors):
     def predict(self, X, *, mask=None):
         """The mean target of each query's neighbours, as by the plain class; of a collection lazy."""
         state = self._known()
-        [found] = self._answers(X, self.n_neighbors, mask, average, self._plain_unfitted(), state._n_outputs)
-        return found if state._several else found[:, 0]
+        form = state._n_outputs, state._several
+        return self._answers(X, self.n_neighbors, mask, average, self._plain_unfitted(), *form)[0]
 
 
 @on_dask(plain.KNeighborsDensity, answers=())
-class KNeighborsDensity(_Neighbors):
+class KNeighborsDensity(_ByNumber):
     """The density by the distance of the k-th neighbour, on Dask: `fastclf.KNeighborsDensity`, bit for bit."""
 
     def score_samples(self, X, *, mask=None):
@@ -486,9 +604,153 @@ class KNeighborsDensity(_Neighbors):
         return found
 
 
+def _circles(model, found):
+    """(the targets of all rows in Arounds, the argument in which the methods of the plain model take their votes).
+
+    The rows are numbered from 0, query by query and, within a query, in the order of their numbers in X. The weights of
+    these rows become an attribute of the model.
+    """
+    found = [part for part in found if part is not None]
+    n = len(found[0].count)
+    query = np.concatenate([np.repeat(np.arange(n), part.count) for part in found])
+    order = np.lexsort((np.concatenate([part.rows for part in found]), query))
+    ends = np.cumsum(np.bincount(query, minlength=n))[:-1]
+    index, distances = np.empty((2, n), object)
+    index[:] = np.split(np.arange(len(order)), ends)
+    distances[:] = np.split(np.concatenate([part.distances for part in found])[order], ends)
+    if found[0].weight is None:
+        vars(model)["_weight"] = None
+    else:
+        vars(model)["_weight"] = np.concatenate([part.weight for part in found])[order]
+    targets = np.concatenate([part.targets for part in found])[order]
+    return targets, (n, [model._weighed(0, index, distances)])
+
+
+class _Elector(plain.RadiusNeighborsClassifier):
+    """The plain classifier, whose methods take the votes themselves in the place of queries."""
+
+    def _circles(self, X, call, mask):
+        return X
+
+
+class _Averager(plain.RadiusNeighborsRegressor):
+    """The plain regressor, whose method takes the votes themselves in the place of queries."""
+
+    def _circles(self, X, call, mask):
+        return X
+
+
+def elect_all(found, parameters, known, method):
+    """[the answers of a method of the plain classifier]; `known` has its fitted attributes, and its labels."""
+    model = _Elector(**parameters)
+    lists, attributes = known
+    vars(model).update(attributes)
+    targets, votes = _circles(model, found)
+    codes = [encode_known(names, column) if len(column) else np.empty(0) for names, column in zip(lists, targets.T)]
+    vars(model)["_codes"] = np.stack(codes, axis=1).astype(np.intp)
+    answer = inspect.unwrap(getattr(plain.RadiusNeighborsClassifier, method))(model, votes)
+    return answer if isinstance(answer, list) else [answer]
+
+
+def average_all(found, parameters, several):
+    """[the mean targets of all rows within the radius]"""
+    model = _Averager(**parameters)
+    targets, votes = _circles(model, found)
+    vars(model)["_y"] = targets
+    predicted = inspect.unwrap(plain.RadiusNeighborsRegressor.predict)(model, votes)
+    return [predicted if several else predicted[:, 0]]
+
+
+def tallies(shard, lists):
+    """The number of rows of each label, for each output."""
+    if shard is None:
+        return [np.zeros(len(names), np.intp) for names in lists]
+    return [
+        np.bincount(encode_known(names, column), minlength=len(names)) for names, column in zip(lists, shard.targets.T)
+    ]
+
+
+class _RadiusVoters(_ByRadius):
+    """The base of estimators on Dask in which all neighbours within a radius vote."""
+
+    def _votes(self, X, mask, empty, finish, *arguments):
+        plain_model = self._plain_unfitted()
+        plain_model._check_voting()
+        search = voters_within, float(self.radius), self._checked_mask(mask)
+        parameters = plain_model.get_params(deep=False)
+        if is_collection(X):
+            return self._lazily(X, search, empty, finish, parameters, *arguments)
+        return self._eagerly(self._answer, X, search, finish, parameters, *arguments)
+
+
+@on_dask(plain.RadiusNeighborsClassifier, answers=())
+class RadiusNeighborsClassifier(_RadiusVoters):
+    """Classification by the vote of all rows within a radius, on Dask: `fastclf.RadiusNeighborsClassifier`.
+
+    `outlier_label='most_frequent'` is refused with `sample_weight`.
+    """
+
+    _labels = True
+
+    def _indexed(self, places, shards, n, columns):
+        state = super()._indexed(places, shards, n, columns)
+        label = self.outlier_label
+        if isinstance(label, str) and label == "most_frequent":
+            if state._weighted:
+                raise ValueError(
+                    "outlier_label is 'most_frequent' and sample_weight is given, whose sums depend on the order of"
+                    " all rows; a label is wanted"
+                )
+            counts = map(sum, zip(*places.get([places.call(tallies, shard, state.lists) for shard in shards])))
+            found = [names[count.argmax()] for names, count in zip(state.lists, counts)]
+        else:
+            found = self._plain_unfitted()._outlier_labels(state.lists, None, None)
+        return Indexed(shards, n, state.columns | {"outlier_label_": found}, state.lists)
+
+    def _elected(self, X, mask, method, empty):
+        state = self._known()
+        names = ("classes_", "outputs_2d_", "outlier_label_")
+        known = state.lists, {name: getattr(state, name) for name in names}
+        return self._votes(X, mask, empty, elect_all, known, method)
+
+    def predict(self, X, *, mask=None):
+        """The class with the most votes for each query, as by the plain class; of a collection lazy."""
+        state = self._known()
+        dtype = np.result_type(*(names.dtype for names in state.lists))
+        empty = np.empty((0, len(state.lists)) if state.outputs_2d_ else 0, dtype)
+        return self._elected(X, mask, "predict", [empty])[0]
+
+    def predict_proba(self, X, *, mask=None):
+        """The share of the votes of each class, as by the plain class; of a collection lazy."""
+        state = self._known()
+        found = self._elected(X, mask, "predict_proba", [np.empty((0, len(names))) for names in state.lists])
+        return found if state.outputs_2d_ else found[0]
+
+
+@on_dask(plain.RadiusNeighborsRegressor, answers=())
+class RadiusNeighborsRegressor(_RadiusVoters):
+    """Regression by the mean target of all rows within a radius, on Dask: `fastclf.RadiusNeighborsRegressor`."""
+
+    _labels = False
+
+    def predict(self, X, *, mask=None):
+        """The mean target of the rows within the radius of each query, as by the plain class; of a collection lazy."""
+        state = self._known()
+        empty = np.empty((0, state._n_outputs) if state._several else 0)
+        return self._votes(X, mask, [empty], average_all, state._several)[0]
+
+
 # The classes that `load` makes.
 _CLASSES = {
-    cls.__name__: cls for cls in (KNeighborsClassifier, KNeighborsDensity, KNeighborsRegressor, NearestNeighbors)
+    cls.__name__: cls
+    for cls in (
+        KNeighborsClassifier,
+        KNeighborsDensity,
+        KNeighborsRegressor,
+        NearestNeighbors,
+        RadiusNeighborsClassifier,
+        RadiusNeighborsRegressor,
+    )
 }
 
 _MANIFEST = "manifest.json"
@@ -502,14 +764,16 @@ def store(shard, folder, i):
     if targets is not None and targets.dtype == object:
         targets = targets.astype(str)
     save(shard.index, folder / f"{i}.fclf")
-    np.savez(folder / f"{i}.npz", rows=shard.rows, **({} if targets is None else {"targets": targets}))
+    columns = {"targets": targets, "weight": shard.weight}
+    columns = {name: column for name, column in columns.items() if column is not None}
+    np.savez(folder / f"{i}.npz", rows=shard.rows, **columns)
     return len(shard.rows)
 
 
 def opened(folder, i):
     """The Shard of files of a folder, whose index is mapped."""
     with np.load(folder / f"{i}.npz") as found:
-        return Shard(load_index(folder / f"{i}.fclf"), found["rows"], found.get("targets"))
+        return Shard(load_index(folder / f"{i}.fclf"), found["rows"], found.get("targets"), found.get("weight"))
 
 
 def load(folder, client=None):

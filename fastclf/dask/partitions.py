@@ -1,6 +1,7 @@
 """Dask's collections as partitions: the checks that need no data, and the partitions' numbers of rows."""
 
 import contextlib
+import mmap
 from typing import NamedTuple
 
 import numpy as np
@@ -10,8 +11,13 @@ from .places import own_threads
 
 
 def is_collection(X):
-    """Whether X is a collection of Dask: an array, a dataframe, a series, a bag or a Delayed object."""
-    return hasattr(type(X), "__dask_graph__")
+    """Whether X is Rows on Ray, or Dask's: an array, a dataframe, a series, a bag or a Delayed object."""
+    return hasattr(type(X), "__dask_graph__") or is_rows(X)
+
+
+def is_rows(X):
+    """Whether X is Rows on Ray."""
+    return hasattr(type(X), "is_rows")
 
 
 def _is_frame(X):
@@ -25,6 +31,8 @@ def _is_array(X):
 
 def require_collection(X, name, owner):
     """Refuse all but Dask's arrays and dataframes, and categories that are not known."""
+    if is_rows(X):
+        return
     if not is_collection(X):
         raise TypeError(
             f"{name} is {described(X)}; a dask array or dataframe is wanted, such as dask.array.from_array({name}),"
@@ -57,7 +65,7 @@ def as_rows(X, name, owner):
 
 def columns_of(X):
     """The attributes about the columns of X that `fit` sets, such as n_features_in_."""
-    names = feature_names(X)
+    names = X.feature_names() if is_rows(X) else feature_names(X)
     return {"n_features_in_": int(X.shape[1])} | ({} if names is None else {"feature_names_in_": names})
 
 
@@ -74,7 +82,9 @@ def beside(column, X, name, owner):
 
 
 def parts_of(collection):
-    """The partitions of a collection as a list of Dask's Delayed objects."""
+    """The partitions of a collection as a list of Dask's Delayed objects, or of references on Ray."""
+    if is_rows(collection):
+        return collection.refs
     # with optimize_graph=True, Dask forgets the futures of a persisted collection that the caller has dropped
     parts = collection.to_delayed(optimize_graph=False)
     return parts.ravel().tolist() if isinstance(parts, np.ndarray) else list(parts)
@@ -85,6 +95,54 @@ def put_all(places, collections):
     parts = [None if each is None else parts_of(each) for each in collections]
     refs = iter(places.put([part for each in parts if each is not None for part in each]))
     return [None if each is None else [next(refs) for _ in each] for each in parts]
+
+
+class Recipe:
+    """How a task computes a partition anew, because the workers cannot hold all partitions.
+
+    It is no tuple, in which Dask would look for the tasks of the graph and run them itself.
+    """
+
+    def __init__(self, graph, key):
+        self.graph = graph  # Dask's tasks from which the partition follows
+        self.key = key  # the key of the partition's task
+
+
+def value_of(part):
+    """A partition, or the value of a Recipe."""
+    if not isinstance(part, Recipe):
+        return part
+    import dask
+
+    return dask.get(part.graph, part.key)
+
+
+def give_back(part):
+    """Give back the memory pages of a memory map, which Dask counts as memory of the worker."""
+    mapped = getattr(part, "_mmap", None)
+    if mapped is not None and hasattr(mapped, "madvise"):
+        mapped.madvise(mmap.MADV_DONTNEED)
+
+
+def recipes(X, places):
+    """(Recipes of the partitions of X, the addresses of their workers), if X is not persisted and too large; else None.
+
+    X is too large if it takes more than half of the memory of the workers.
+    """
+    there = places.places()
+    limited = bool(there) and all(place.memory for place in there)
+    # the size of an array with chunks of unknown size is NaN
+    if not limited or not _is_array(X) or not X.nbytes > sum(place.memory for place in there) / 2:
+        return None
+    from dask._task_spec import convert_legacy_graph, cull
+    from distributed import futures_of
+
+    if futures_of(X):
+        return None
+    graph = convert_legacy_graph(dict(X.__dask_graph__()))
+    keys = [part.key for part in parts_of(X)]
+    found = [Recipe(cull(graph, [key]), key) for key in keys]
+    return found, [there[i * len(there) // len(keys)].address for i in range(len(keys))]
 
 
 class Partition(NamedTuple):
@@ -118,6 +176,7 @@ def by_place(items, place_of):
 
 def lengths(parts):
     """The number of rows of each part."""
+    parts = map(value_of, parts)
     return [part.shape[0] if hasattr(part, "shape") else len(part) for part in parts]
 
 
@@ -132,9 +191,9 @@ def chain(pieces):
     return np.concatenate([np.asarray(piece) for piece in pieces])
 
 
-def count(places, refs):
-    """The number of rows of each part, counted where the parts are."""
-    numbered = list(enumerate(zip(refs, places.places(refs))))
+def count(places, refs, where=None):
+    """The number of rows of each part, counted where the parts are, or at the addresses in `where`."""
+    numbered = list(enumerate(zip(refs, where or places.places(refs))))
     groups = by_place(numbered, lambda item: item[1][1])
     found = places.get(
         [places.call(lengths, [ref for _, (ref, _) in group], near=place) for place, group in groups.items()]

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import time
 import uuid
+from contextvars import ContextVar
 from typing import NamedTuple
 
 import numpy as np
@@ -24,11 +25,16 @@ _CHECK_SECONDS = 2
 _GATHER_SECONDS = 30
 
 
+# The number of threads of the present task, on a cluster that is not Dask's.
+OWN_THREADS = ContextVar("OWN_THREADS", default=None)
+
+
 class Place(NamedTuple):
     """A worker."""
 
     address: str
     threads: int
+    memory: int = 0  # the number of bytes that the worker may use; 0: there is no limit
 
 
 def signature():
@@ -36,7 +42,7 @@ def signature():
     return {"fastclf": __version__, "NumPy": np.__version__, "the SIMD level": _simd.level()}
 
 
-def _require_same(wanted):
+def require_same(wanted, worker):
     """Refuse to work in a process that may compute other bits than the client."""
     here = signature()
     for name, value in wanted.items():
@@ -48,8 +54,7 @@ def _require_same(wanted):
                 else f"install {name} {value} there"
             )
             raise RuntimeError(
-                f"the worker {_address()} has {name} {here[name]} and the client {value}, so that results might differ;"
-                f" {advice}"
+                f"the {worker} has {name} {here[name]} and the client {value}, so that results might differ; {advice}"
             )
 
 
@@ -64,17 +69,19 @@ def _worker():
 
 def _address():
     worker = _worker()
-    return "of this process" if worker is None else worker.address
+    return "worker of this process" if worker is None else f"worker {worker.address}"
 
 
 def own_threads():
     """The number of threads of the worker that runs the present task; 1 outside of a worker."""
+    if OWN_THREADS.get() is not None:
+        return OWN_THREADS.get()
     worker = _worker()
     return 1 if worker is None else worker.state.nthreads
 
 
 def _run(wanted, f, *args):
-    _require_same(wanted)
+    require_same(wanted, _address())
     return f(*args)
 
 
@@ -96,7 +103,10 @@ class DaskPlaces:
         """
         if refs is None:
             workers = self._client.scheduler_info(n_workers=-1)["workers"]
-            return [Place(address, workers[address]["nthreads"]) for address in sorted(workers)]
+            return [
+                Place(address, workers[address]["nthreads"], workers[address].get("memory_limit") or 0)
+                for address in sorted(workers)
+            ]
         found = self._client.who_has(refs)
         return [min(found.get(ref.key) or (), default=None) for ref in refs]
 
@@ -195,7 +205,9 @@ def default_client():
 @contextlib.contextmanager
 def places_of(client):
     """The DaskPlaces of a client; None means the default client. Within a task the worker's thread is given back."""
-    if client is None and _worker() is not None:
+    if hasattr(client, "as_places"):
+        yield client.as_places()
+    elif client is None and _worker() is not None:
         from distributed import worker_client
 
         with worker_client() as inner:

@@ -147,7 +147,7 @@ class NearestCentroid(LinearClassifier):
             if self.metric == "euclidean":
                 centroids = means
             else:
-                centroids = _medians(rows, codes, weight, len(classes))
+                centroids = class_medians(rows, codes, weight, len(classes))
                 squares = squares + size @ (means - centroids) ** 2
         if not np.isfinite(squares).all():
             require_finite(rows, "X", name)
@@ -277,13 +277,13 @@ def _is_uniform(prior):
 def _moments(X, codes, weight, size, n_jobs, progress):
     """The mean of each class, and for each column the sum of squared distances from the class means."""
     if isinstance(X, Csr):
-        return _sparse_moments(X, codes, weight, size)
+        return sparse_moments(X, codes, weight, size)
     _, means, squares = class_moments(X, codes, weight, len(size), n_jobs, progress)
     with np.errstate(over="ignore"):
         return means, squares.sum(axis=0)
 
 
-def _sparse_moments(X, codes, weight, size):
+def sparse_moments(X, codes, weight, size):
     n_classes, d = len(size), X.shape[1]
     row = X.row_numbers()
     place = codes[row] * d + X.indices[: X.size]
@@ -296,7 +296,7 @@ def _sparse_moments(X, codes, weight, size):
         return means, squares + (np.maximum(absent, 0) * means**2).sum(axis=0)
 
 
-def _medians(X, codes, weight, n_classes):
+def class_medians(X, codes, weight, n_classes):
     """The weighted medians of shape (n_classes, n_features): half of a class's weight is on either side."""
     medians = np.empty((n_classes, X.shape[1]))
     for k in range(n_classes):
@@ -306,7 +306,7 @@ def _medians(X, codes, weight, n_classes):
         for start in range(0, X.shape[1], width):
             stop = min(start + width, X.shape[1])
             if isinstance(X, Csr):
-                values = np.asarray(_columns(X[member], start, stop))
+                values = np.asarray(some_columns(X[member], start, stop))
             else:
                 values = X[member, start:stop]
             values = values.astype(np.float64)
@@ -314,7 +314,7 @@ def _medians(X, codes, weight, n_classes):
     return medians
 
 
-def _columns(X, start, stop):
+def some_columns(X, start, stop):
     kept = (X.indices >= start) & (X.indices < stop)
     indptr = np.concatenate([[0], np.cumsum(kept)])[X.indptr]
     return Csr(indptr, X.indices[kept] - np.int32(start), X.data[kept], stop - start)

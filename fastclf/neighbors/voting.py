@@ -47,7 +47,7 @@ class Ballot(NamedTuple):
         The last neighbour counts in part.
         """
         if weight is not None:
-            return self._replace(taken=_taken(weight, self.index, k, 1)[0])
+            return self._replace(taken=taken_weights(weight, self.index, k, 1)[0])
         distance, index = (np.ascontiguousarray(array[:, :k]) for array in (self.distance, self.index))
         return self._replace(distance=distance, index=index)
 
@@ -88,7 +88,7 @@ class WeightedNeighbors(NumberSearch):
             short = [pending[:0]]
             part = search if len(pending) == n_queries else search.of(pending)
             for start, distance, index in self._found(part, wanted, extra + 36 * wanted):
-                taken, reached = _taken(weight, index, k, n_threads(self.n_jobs))
+                taken, reached = taken_weights(weight, index, k, n_threads(self.n_jobs))
                 ballot = Ballot(pending[start : start + len(index)], distance, index, taken)
                 if wanted < most and not reached.all():
                     short.append(ballot.rows[~reached])
@@ -235,7 +235,7 @@ class Voters(Weighted, WeightedNeighbors):
         """The errors with 1, 2, ..., k_max neighbours, of shape (n, k_max); row: the row number of each query."""
 
 
-def _taken(weight, index, k, threads):
+def taken_weights(weight, index, k, threads):
     """Cut the weights of each query's neighbours, in order of distance, to multiplicities whose sum is k.
 
     Returns (multiplicities, whether the weights of each query's neighbours add up to k or more).

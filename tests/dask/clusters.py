@@ -16,13 +16,13 @@ from fastclf.dask.places import DaskPlaces
 
 
 @contextmanager
-def two_workers():
+def two_workers(n_workers=2):
     """A Client of a new LocalCluster."""
     # the workers cannot import test modules, so that functions of tests travel by value
     for name in [name for name in sys.modules if name.startswith("test_") or name == "clusters"]:
         cloudpickle.register_pickle_by_value(sys.modules[name])
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=0) as cluster,
+        LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None, memory_limit=0) as cluster,
         Client(cluster) as client,
     ):
         yield client

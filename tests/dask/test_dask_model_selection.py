@@ -1,13 +1,18 @@
 """Cross-validation and tuning on Dask give the scores and the choice of one machine, to the last bit."""
 
+import pickle
+
 import dask.array as da
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 import pytest
 from clusters import client, killing, same_bits  # noqa: F401 (a fixture)
 from sklearn.linear_model import LogisticRegression as Theirs
 
 import fastclf
 import fastclf.dask
+from fastclf.dask.places import DaskPlaces
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((240, 4))
@@ -47,9 +52,25 @@ def test_scores_are_those_of_one_machine(client, options):  # noqa: F811
         assert found[name].error == wanted[name].error
 
 
-def test_collections_and_estimators_of_other_libraries_are_evaluated(client):  # noqa: F811
-    found = fastclf.dask.cross_validate(Theirs(), da.from_array(X, chunks=100), da.from_array(Y, chunks=100), cv=3)
+def test_collections_and_estimators_of_other_libraries_are_evaluated(client, monkeypatch):  # noqa: F811
+    plain_get, largest = DaskPlaces.get, []
+
+    def get(self, refs):
+        found = plain_get(self, refs)
+        largest.append(max(len(pickle.dumps(value)) for value in found))
+        return found
+
+    monkeypatch.setattr(DaskPlaces, "get", get)
+    rows, labels = da.from_array(X, chunks=100), da.from_array(Y, chunks=70)
+    found = fastclf.dask.cross_validate(Theirs(), rows, labels, cv=3)
     same_results(found, fastclf.cross_validate(Theirs(), X, Y, cv=3))
+    assert max(largest) < X.nbytes  # no rows reach the client
+    frame = dd.from_pandas(pd.DataFrame(X, columns=list("abcd")), npartitions=3, sort=False)
+    found = fastclf.dask.tune(NAMED["tree"], {"max_depth": [1, 3]}, frame, labels, cv=3)
+    wanted = fastclf.tune(NAMED["tree"], {"max_depth": [1, 3]}, frame.compute(), Y, cv=3)
+    same_results(found, wanted)
+    same_bits(found.estimator.predict(frame.compute()), wanted.estimator.predict(frame.compute()))
+    assert found.estimator.feature_names_in_.tolist() == list("abcd")
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,80 @@ def test_votes_and_means_are_those_of_one_machine(client, weights):  # noqa: F81
         same_bits(model.predict(QUERIES), plain.predict(QUERIES))
 
 
+WEIGHT = np.where(RNG.random(N) < 0.2, 0, RNG.integers(1, 4, N)).astype(float)
+
+
+@pytest.mark.parametrize("weight", [WEIGHT, WEIGHT / 3 + RNG.random(N) * (WEIGHT > 0)])
+def test_sample_weights_are_multiplicities_as_on_one_machine(client, weight, tmp_path):  # noqa: F811
+    sizes = cuts(N)["empty and of one row"]
+    rows, weights = cut(X, sizes), cut(weight, [N // 3, N - N // 3])
+    for votes in ("uniform", "distance", lambda distances: 1 / (1 + distances)):
+        plain = fastclf.KNeighborsClassifier(9, weights=votes).fit(X, Y, weight)
+        model = fastclf.dask.KNeighborsClassifier(9, weights=votes).fit(rows, cut(Y, [N]), weights)
+        same_bits(model.predict(QUERIES), plain.predict(QUERIES))
+        same_bits(model.predict_proba(None), plain.predict_proba(None))
+        same_bits(model.predict_proba(QUERIES, mask=MASK), plain.predict_proba(QUERIES, mask=MASK))
+        same_bits(model.kneighbors(QUERIES, 30), plain.kneighbors(QUERIES, 30))
+        plain = fastclf.KNeighborsRegressor(9, weights=votes).fit(X, NUMBERS, weight)
+        model = fastclf.dask.KNeighborsRegressor(9, weights=votes).fit(rows, cut(NUMBERS, sizes), weights)
+        same_bits(model.predict(cut(QUERIES, [99, 101])).compute(), plain.predict(QUERIES))
+        same_bits(model.to_local().predict(QUERIES), plain.predict(QUERIES))
+    model = fastclf.dask.KNeighborsRegressor(9).fit(rows, cut(NUMBERS, sizes), weights)
+    model.save(tmp_path)
+    wanted = fastclf.KNeighborsRegressor(9).fit(X, NUMBERS, weight).predict(QUERIES)
+    same_bits(fastclf.dask.load(tmp_path).predict(QUERIES), wanted)
+
+
+def test_weights_that_do_not_add_up_to_k_are_refused_as_on_one_machine(client):  # noqa: F811
+    model = fastclf.dask.KNeighborsClassifier(5).fit(cut(X, [N]), cut(Y, [N]), cut(WEIGHT / 1000, [N]))
+    plain = fastclf.KNeighborsClassifier(5).fit(X, Y, WEIGHT / 1000)
+    for queries, k in ((QUERIES, N), (None, 3)):
+        told = []
+        for each in (plain, model):
+            with pytest.raises(ValueError, match="but the sample weights add up to") as refused:
+                each.set_params(n_neighbors=k).predict(queries)
+            told.append(str(refused.value))
+        assert told[0] == told[1]
+    with pytest.raises(ValueError, match="sample_weight is zero for every row"):
+        fastclf.dask.KNeighborsClassifier(5).fit(cut(X, [N]), cut(Y, [N]), cut(WEIGHT * 0, [N]))
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance", lambda distances: [1 / (1 + each) for each in distances]])
+def test_votes_within_a_radius_are_those_of_one_machine(client, weights, tmp_path):  # noqa: F811
+    sizes = cuts(N)["empty and of one row"]
+    rows, queries = cut(X, sizes), np.concatenate([QUERIES, [[99.0] * 4]])
+    for weight, options in ((None, {"outlier_label": "most_frequent"}), (WEIGHT, {"outlier_label": "ant"})):
+        weighted = None if weight is None else cut(weight, [N])
+        votes = fastclf.RadiusNeighborsClassifier(0.9, weights=weights, **options).fit(X, Y, weight)
+        model = fastclf.dask.RadiusNeighborsClassifier(0.9, weights=weights, **options)
+        model.fit(rows, cut(Y, [N // 2, N // 2]), weighted)
+        assert model.outlier_label_ == votes.outlier_label_
+        same_bits(model.predict(queries), votes.predict(queries))
+        same_bits(model.predict(cut(queries, [99, 0, 102])).compute(), votes.predict(queries))
+        same_bits(model.predict_proba(None, mask=MASK), votes.predict_proba(None, mask=MASK))
+        same_bits(model.radius_neighbors(queries), votes.radius_neighbors(queries))
+        means = fastclf.RadiusNeighborsRegressor(0.9, weights=weights).fit(X, NUMBERS, weight)
+        model = fastclf.dask.RadiusNeighborsRegressor(0.9, weights=weights).fit(rows, cut(NUMBERS, sizes), weighted)
+        same_bits(model.predict(QUERIES), means.predict(QUERIES))
+        with pytest.warns(match="predicting NaN"):
+            same_bits(model.predict(queries), means.predict(queries))
+        same_bits(model.to_local().predict(QUERIES), means.predict(QUERIES))
+    if not callable(weights):
+        model.save(tmp_path)
+        same_bits(fastclf.dask.load(tmp_path).predict(QUERIES), means.predict(QUERIES))
+
+
+def test_outliers_and_several_outputs_within_a_radius_are_as_on_one_machine(client):  # noqa: F811
+    y, sizes = np.column_stack([Y, RNG.permutation(Y)]), cuts(N)["7 partitions"]
+    plain = fastclf.RadiusNeighborsClassifier(0.9, outlier_label=["bee", "ant"]).fit(X, y)
+    model = fastclf.dask.RadiusNeighborsClassifier(0.9, outlier_label=["bee", "ant"]).fit(cut(X, sizes), cut(y, sizes))
+    same_bits(model.predict(QUERIES), plain.predict(QUERIES))
+    same_bits(model.predict_proba(QUERIES), plain.predict_proba(QUERIES))
+    model = fastclf.dask.RadiusNeighborsClassifier(0.9).fit(cut(X, [N]), cut(Y, [N]))
+    with pytest.raises(ValueError, match=r"No neighbors found for test samples \[1\]"):
+        model.predict([[0.0] * 4, [99.0] * 4])
+
+
 def test_several_outputs_and_densities_are_those_of_one_machine(client):  # noqa: F811
     sizes = cuts(N)["7 partitions"]
     y = np.column_stack([Y, RNG.permutation(Y)])
