@@ -151,6 +151,11 @@ SPECIAL = {
     },
     "CalibrationDisplay.from_estimator": {"estimator": fastclf.GaussianNB().fit(X, Y)},
     "PruningDisplay.from_estimator": {"estimator": fastclf.DecisionTreeClassifier()},
+    "PredictionErrorDisplay.from_estimator": {
+        "estimator": fastclf.DecisionTreeRegressor().fit(X, X[:, 0]),
+        "y": X[:, 0],
+    },
+    "PredictionErrorDisplay.from_predictions": {"y_true": X[:, 0], "y_pred": X[:, 1]},
     "auc": {"y": X[:, 0]},
     "LeavePOut": {"p": 1},
     "check_cv": {"random_state": None},

@@ -4,7 +4,7 @@ from numbers import Real
 
 import numpy as np
 
-from .._validation import as_numbers, as_vector, require_finite
+from .._validation import as_numbers, as_vector, described, require_finite
 from ..metrics.targets import require_same_length
 from .binary import style
 from .drawing import axes, finish, require_method
@@ -101,8 +101,8 @@ class PredictionErrorDisplay:
         -------
         self
         """
-        if kind not in _KINDS:
-            raise ValueError(f"`kind` must be one of {', '.join(_KINDS)}. Got {kind!r} instead.")
+        if not isinstance(kind, str) or kind not in _KINDS:
+            raise ValueError(f"`kind` must be one of {', '.join(_KINDS)}. Got {described(kind)} instead.")
         ax = axes(ax, (6.4, 4.8))
         line = style({"color": "black", "alpha": 0.7, "linestyle": "--"}, line_kwargs)
         dots = style({"color": "tab:blue", "alpha": 0.8}, scatter_kwargs)
@@ -139,4 +139,4 @@ def _size(subsample, n):
         if 0 < subsample <= 1:
             return int(n * subsample)
         raise ValueError(f"When a floating-point, subsample={subsample} should be in the [0, 1] range.")
-    raise TypeError(f"subsample is {subsample!r}; a number of rows, a share of them, or None is wanted")
+    raise TypeError(f"subsample is {described(subsample)}; a number of rows, a share of them, or None is wanted")

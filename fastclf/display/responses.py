@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._validation import as_float64, require_finite, require_integer, require_number
+from .._validation import as_float64, described, require_finite, require_integer, require_number
 from ..metrics.scorers import first_method, kind_of, responses
 from ..metrics.targets import target_kind
 from .drawing import axes, finish
@@ -83,8 +83,8 @@ def plane(X, grid_resolution, eps):
 
 
 def require_plot(plot_method):
-    if plot_method not in _PLOTS:
-        raise ValueError(f"plot_method must be one of {', '.join(_PLOTS)}. Got {plot_method} instead.")
+    if not isinstance(plot_method, str) or plot_method not in _PLOTS:
+        raise ValueError(f"plot_method must be one of {', '.join(_PLOTS)}. Got {described(plot_method)} instead.")
 
 
 def _number_of_labels(estimator, found):
@@ -110,8 +110,10 @@ def _asked(estimator, X, grid, method, positive):
 def draw_surface(display, surface, ax, plot_method, labels, options):
     """Draw a Surface into `ax`, and keep what was drawn under scikit-learn's names."""
     plot_method = "contourf" if plot_method is None else plot_method
-    if plot_method not in _PLOTS:
-        raise ValueError(f"plot_method must be 'contourf', 'contour', or 'pcolormesh'. Got {plot_method} instead.")
+    if not isinstance(plot_method, str) or plot_method not in _PLOTS:
+        raise ValueError(
+            f"plot_method must be 'contourf', 'contour', or 'pcolormesh'. Got {described(plot_method)} instead."
+        )
     ax = axes(ax, (6.4, 4.8))
     draw = getattr(ax, plot_method)
     if surface.n_classes == 2:

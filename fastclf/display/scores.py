@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._validation import described
 from .drawing import axes, finish
 
 
@@ -42,14 +43,14 @@ class ScoreStyle(NamedTuple):
 def draw_scores(display, ax, x, style):
     """Draw the display's `train_scores` and `test_scores` over x, and keep what was drawn as in scikit-learn."""
     ax = axes(ax, (6.4, 4.8))
-    if style.std_display_style not in ("errorbar", "fill_between", None):
+    if style.std_display_style is not None and not _among(style.std_display_style, ("errorbar", "fill_between")):
         raise ValueError(
-            f"Unknown std_display_style: {style.std_display_style}. Should be one of 'errorbar', 'fill_between', or"
-            " None."
+            f"Unknown std_display_style: {described(style.std_display_style)}. Should be one of 'errorbar',"
+            " 'fill_between', or None."
         )
-    wanted = style.score_type or "both"
-    if wanted not in ("test", "train", "both"):
-        raise ValueError(f"Unknown score_type: {wanted}. Should be one of 'test', 'train', or 'both'.")
+    wanted = "both" if style.score_type is None else style.score_type
+    if not _among(wanted, ("test", "train", "both")):
+        raise ValueError(f"Unknown score_type: {described(wanted)}. Should be one of 'test', 'train', or 'both'.")
     sign = -1 if style.negate_score else 1
     scores = {"Train": sign * np.asarray(display.train_scores), "Test": sign * np.asarray(display.test_scores)}
     scores = {label: score for label, score in scores.items() if wanted in ("both", label.lower())}
@@ -67,6 +68,10 @@ def draw_scores(display, ax, x, style):
     ax.set_xscale(_x_scale(x))
     ax.set_ylabel(f"{display.score_name if style.score_name is None else style.score_name}")
     return finish(display, ax)
+
+
+def _among(value, names):
+    return isinstance(value, str) and value in names
 
 
 def _x_scale(x):
