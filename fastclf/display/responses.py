@@ -84,7 +84,8 @@ def plane(X, grid_resolution, eps):
 
 def require_plot(plot_method):
     if not isinstance(plot_method, str) or plot_method not in _PLOTS:
-        raise ValueError(f"plot_method must be one of {', '.join(_PLOTS)}. Got {described(plot_method)} instead.")
+        came = plot_method if isinstance(plot_method, str) else described(plot_method)
+        raise ValueError(f"plot_method must be one of {', '.join(_PLOTS)}. Got {came} instead.")
 
 
 def _number_of_labels(estimator, found):
