@@ -189,6 +189,7 @@ class Calls:
                 return True, function(*args, **options)
         except KeyboardInterrupt:
             interrupted = True
+            signal.signal(signal.SIGALRM, signal.SIG_IGN)  # the interrupt may have come before `interruptible` did so
         except Exception as error:
             if not is_sentence(error):
                 raise strange(error) from error

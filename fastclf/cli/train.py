@@ -90,7 +90,8 @@ def run_train(args):
     for part in (model.model, model.model_):
         if "verbose" in part.get_params():
             part.set_params(verbose=0)
-    error = float(np.mean(model.predict(data.X) != data.y))
+    with blame(data.name):
+        error = float(np.mean(model.predict(data.X) != data.y))
     with blame(args.out):
         fastclf.save(model, args.out)
     record = {

@@ -401,3 +401,11 @@ def test_a_search_under_way_obeys_ctrl_c(folder):
     assert err.endswith("fastclf: interrupted\n")
     assert "Traceback" not in err
     assert not (folder / "R.npz").exists()
+
+
+def test_training_rows_that_the_trained_model_cannot_predict_are_told_in_a_sentence(folder):
+    write_csv(folder / "few.csv", [(1, "x"), (2, "y"), (3, "x")], header=["a", "label"])
+    told = run(folder, "train", "few.csv", "--model", "knn", "--out", "m.fclf")
+    assert told.returncode == 2
+    assert "fastclf: error: few.csv: Expected n_neighbors <= n_samples_fit" in told.stderr
+    assert not (folder / "m.fclf").exists()
