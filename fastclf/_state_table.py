@@ -44,7 +44,7 @@ def has(name):
 
 
 def or_none(entry):
-    """Let the check of an attribute, an entry of a table of state, also allow None; returns the check."""
+    """Let an entry of a table of state, which checks one attribute, also allow None; returns the entry."""
     entry.optional = True
     return entry
 

@@ -100,7 +100,7 @@ def _number_of_labels(estimator, found):
 
 
 def _asked(estimator, X, grid, method, positive):
-    """The model's answers for the points of the grid, given as a table where X is one of pandas."""
+    """The model's answers for the points of the grid; the points are given as a DataFrame if X is a DataFrame."""
     if hasattr(X, "iloc"):
         grid = type(X)(grid, columns=X.columns)
     with warnings.catch_warnings():

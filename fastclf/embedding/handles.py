@@ -192,7 +192,10 @@ def _embedded(form, model, front=None):
         return _of_table(form)
     if isinstance(form, Products):
         if isinstance(form.form, TreeNodes):
-            raise TypeError(f"model is {model!r}; for compiled code a linear model of products of columns is wanted")
+            raise TypeError(
+                f"model is {model!r}; compiled code calls no tree on the features of PolynomialFeatures:"
+                " export_c writes it as C; any other classifier on these features is taken, such as LogisticRegression"
+            )
         return _before(_embedded(form.form, form.model), _products(form, model), model.n_features_in_)
     classes = getattr(model, "classes_", None)
     kind, form, n_outputs, addresses = _kernels(form)

@@ -129,7 +129,7 @@ class Epoch:
     lag_b: np.ndarray | None
     # (n,): for each learner the sum of -y f over its mistakes, where f is the score and y the label, 1 or -1
     loss: np.ndarray
-    # (n,): for each learner the least y f over the samples without a mistake, where f is the score and y the label
+    # (n,): for each learner the least y f over the samples that were no mistakes; f is the score, y the label
     margin: np.ndarray
     mistakes: np.ndarray  # (n,), int64: the number of mistakes of each learner in the epoch
     since: np.ndarray  # (n,), int64: for each learner the number of the first sample after its last mistake

@@ -229,7 +229,7 @@ class Pivots(Index):
             yield
         left = np.ones(len(self.X), bool) if search.allowed is None else search.allowed != 0
         self_row = -1 if search.self_row is None else search.self_row[i]
-        if 0 <= self_row < len(left):  # in a search of Segments, the query's own row may be in another segment
+        if 0 <= self_row < len(left):  # the query's own row may be in another segment
             left[self_row] = False
         found = left[self.pivots]
         left[self.pivots] = False

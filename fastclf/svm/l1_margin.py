@@ -139,7 +139,7 @@ def _step(problem, edge, point):
 
 
 def _wanted_columns(edge, point):
-    """The numbers of the columns in a step, ascending; the last one is the bias column."""
+    """The numbers of the columns whose weights the next step may change, ascending; the bias column is the last."""
     d = len(edge) - 1
     if d <= _FEW_COLUMNS:
         return np.arange(d + 1)

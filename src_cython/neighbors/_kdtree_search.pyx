@@ -92,7 +92,10 @@ cdef void fill_tree(tree_t* tree, Py_ssize_t d, Py_ssize_t n_rows, const Py_ssiz
 cdef inline unsigned int screen_boxes(
     const box_metric_t* metric, const vec* low, const vec* q, Py_ssize_t d, double bound, double* near_out
 ) noexcept nogil:
-    """Compute the screens of a node's boxes; returns as bits which boxes are within the bound."""
+    """Write to near_out the screen of each box of a node: a lower bound of the screens of the rows in the box.
+
+    A screen bounds a distance (see `_distance.pxd`). Returns as bits which boxes have a screen of at most `bound`.
+    """
     cdef Py_ssize_t lanes = LANES_F if vec is vec_f else LANES_D
     cdef Py_ssize_t width = FAN // lanes, i, j, c
     cdef const vec* high = low + d * width
@@ -125,7 +128,10 @@ cdef inline unsigned int children_within(
     const box_metric_t* metric, const search_t* s, const tree_t* tree, const floating* boxes, Py_ssize_t query,
     Py_ssize_t level, Py_ssize_t node, double* near_out
 ) noexcept nogil:
-    """Compute the screens of the boxes of a node's children; returns as bits which are within the query's bound."""
+    """Write to near_out the screen of each child's box: a lower bound of the screens of the rows in the box.
+
+    Returns as bits which children have a screen of at most the query's bound; only these may have near rows.
+    """
     cdef Py_ssize_t d = tree.d, c, j
     cdef double bound = s.bound[query]
     cdef const floating* low = boxes + (tree.first[level] + node) * 2 * d * FAN

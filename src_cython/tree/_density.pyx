@@ -89,7 +89,10 @@ cdef class Growth:
 
 
 cdef inline double risk(double n, double total) noexcept nogil:
-    """R(t), the risk of a node of volume 1 (see the top of this file); for a total of 1, the second term is 1."""
+    """The risk n^2 / N^2 - 2 n (n - 1) / (N (N - 1)) of a node of volume 1 with n of all N = `total` rows.
+
+    For N = 1 the second term is 0 / 0, and is taken as 1.
+    """
     return n * n / (total * total) - (2 * n * (n - 1) / (total * (total - 1)) if total > 1 else 1)
 
 

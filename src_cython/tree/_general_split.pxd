@@ -123,7 +123,7 @@ cdef inline bint in_order(
 
 
 cdef inline double side_weight(const int64_t* all_rows, const int64_t* l, Py_ssize_t c, double unit) noexcept nogil:
-    """The weight of class c on the left side; if the weights of all rows are given, on the right side."""
+    """The weight of class c on the left side or, if the class totals `all_rows` are not NULL, on the right side."""
     return (l[c] if all_rows == NULL else all_rows[c] - l[c]) * unit
 
 
