@@ -92,8 +92,9 @@ def test_sums_have_the_bits_of_the_plain_fit_for_any_partitions(cluster, kind):
     for name in ("GaussianNB", "MultinomialNB", "CategoricalNB", "NearestCentroid", "RidgeClassifier", "Perceptron"):
         rows, labels = (X.astype(np.int64) if name == "CategoricalNB" else X), cut(Y, CUTS["even"])
         options = {"order": "cyclic", "max_iter": 3, "tol": None} if name == "Perceptron" else {}
-        plain = getattr(fastclf, name)(**options).fit(rows, Y, WEIGHT)
-        model = getattr(fastclf.ray, name)(**options).fit(cut(rows, CUTS[kind]), labels, cut(WEIGHT, CUTS[kind]))
+        plain = getattr(fastclf, name)(**options).fit(rows, Y, sample_weight=WEIGHT)
+        weight = cut(WEIGHT, CUTS[kind])
+        model = getattr(fastclf.ray, name)(**options).fit(cut(rows, CUTS[kind]), labels, sample_weight=weight)
         same_state(model.to_local(), plain)
         same_bits(model.predict(QUERIES.astype(rows.dtype)), plain.predict(QUERIES.astype(rows.dtype)))
         same_bits(model.predict(cut(rows, CUTS["empty"])).compute(), plain.predict(rows))
