@@ -127,6 +127,8 @@ class Estimator(DeclaredState):
 
     _has_shortcuts = False
 
+    _mark_of_fit = "n_features_in_"  # an attribute that every fitted object has
+
     _can_be_saved = True  # whether `save` takes a fitted object, and the class can be made without arguments
 
     _parameter_constraints = _NoConstraints()

@@ -42,7 +42,7 @@ def snapshot(estimator):
 
 def _copy(estimator):
     taken, attributes = object.__new__(estimator.__class__), estimator.__dict__.copy()
-    if "n_features_in_" not in attributes:  # an unfitted estimator has no fitted attributes
+    if estimator._mark_of_fit not in attributes:  # an unfitted estimator has no fitted attributes
         for name in [name for name in attributes if is_fitted(estimator.__class__, name)]:
             del attributes[name]
     _replace_attributes(taken, attributes)
@@ -54,7 +54,7 @@ def _check(estimator):
     fitted = _take_mark(estimator)
     try:
         estimator._require_parameters()
-        if "n_features_in_" in estimator.__dict__:
+        if estimator._mark_of_fit in estimator.__dict__:
             check_state(estimator, entries=fitted)
     except BaseException:
         mark_assigned(estimator, fitted)

@@ -380,6 +380,33 @@ def copy_rows(rows, out):
     return out
 
 
+# The lock of all bars.
+_bar_lock = threading.RLock()
+
+
+@functools.cache
+def _bar_class(tqdm):
+    """A subclass of tqdm with the lock of fastclf's bars, and without tqdm's thread that redraws slow bars."""
+
+    class Bar(tqdm):
+        monitor_interval = 0
+
+    Bar.set_lock(_bar_lock)
+    return Bar
+
+
+@contextlib.contextmanager
+def _drawing():
+    """Let tqdm draw a bar; after a Ctrl-C, release the lock that tqdm then keeps and other threads would wait for."""
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(RuntimeError):  # the last release is that of a lock that this thread does not hold
+            while True:
+                _bar_lock.release()
+        raise
+
+
 class Progress:
     """The progress of long work, shown by tqdm if installed, otherwise as lines on stderr, and reported to a callback.
 
@@ -403,19 +430,20 @@ class Progress:
         self._bar = None
         self._told = self._began = time.monotonic()
         if self.verbose:
-            with contextlib.suppress(ImportError):
+            with contextlib.suppress(ImportError), _drawing():
                 from tqdm import tqdm
 
                 shown = "{n_fmt}" if self.total is None else "{percentage:3.0f}% |{bar}| {n_fmt} of {total_fmt}"
                 times = "{elapsed}" if self.total is None else "{elapsed}, {remaining} left"
                 form = f"{{desc}}: {shown} {self.unit} [{times}{{postfix}}]"
                 total = None if self.total is None else self._units(self.total)
-                self._bar = tqdm(total=total, desc=self.label, bar_format=form, file=sys.stderr)
+                self._bar = _bar_class(tqdm)(total=total, desc=self.label, bar_format=form, file=sys.stderr)
         return self
 
     def __exit__(self, *exception):
         if self._bar is not None:
-            self._bar.close()
+            with _drawing():
+                self._bar.close()
         elif self.verbose:
             self._tell()
 
@@ -432,7 +460,8 @@ class Progress:
         if self._bar is None:
             print(line, file=sys.stderr)
         else:
-            self._bar.write(line, file=sys.stderr)
+            with _drawing():
+                self._bar.write(line, file=sys.stderr)
 
     def extend(self, amount):
         """Add to the total amount of work."""
@@ -448,9 +477,10 @@ class Progress:
             if self.value_name is not None:
                 self._value = f"{self.value_name} {value:.2g}"
             if self._bar is not None:
-                if self._value:
-                    self._bar.set_postfix_str(self._value, refresh=False)
-                self._bar.update(self._units(self.step) - self._bar.n)
+                with _drawing():
+                    if self._value:
+                        self._bar.set_postfix_str(self._value, refresh=False)
+                    self._bar.update(self._units(self.step) - self._bar.n)
             elif self.verbose and time.monotonic() - self._told > 2:
                 self._told = time.monotonic()
                 self._tell()

@@ -316,6 +316,23 @@ def test_progress_is_told_by_tqdm(capsys):
     assert "work: 3 steps [" in capsys.readouterr().err
 
 
+def test_ctrl_c_while_a_bar_is_drawn_lets_other_threads_draw(monkeypatch):
+    with Progress(10, "work", verbose=1) as progress:
+
+        def interrupted(*_, **__):
+            raise KeyboardInterrupt
+
+        progress._bar.mininterval = 0
+        with monkeypatch.context() as patch:
+            patch.setattr(type(progress._bar), "display", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                progress.advance(1)
+        other = threading.Thread(target=progress.advance, args=(1,), daemon=True)
+        other.start()
+        other.join(10)
+        assert not other.is_alive()
+
+
 @pytest.mark.parametrize("there", [True, False], ids=["tqdm", "lines"])
 def test_a_search_tells_whole_queries(capsys, monkeypatch, there):
     if not there:

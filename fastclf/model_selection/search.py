@@ -53,6 +53,7 @@ def _delegated(name):
 class _Search(Estimator):
     """The base of searches; a subclass has `_settings`, which gives the settings that are tried."""
 
+    _mark_of_fit = "cv_results_"  # an estimator of another library may not tell its number of features
     _can_be_saved = False  # `save` refuses a search, but takes its best estimator
 
     _state_table = declare(

@@ -34,6 +34,7 @@ def _labels_above(score, threshold, classes, positive):
 class _Threshold(Classifier):
     """The base of classifiers with another threshold; a subclass has `_fit`, which returns fitted attributes."""
 
+    _mark_of_fit = "estimator_"  # an estimator of another library may not tell its number of features
     _can_be_saved = False  # `save` refuses this object, but takes the estimator inside it
 
     def __sklearn_tags__(self):

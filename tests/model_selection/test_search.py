@@ -207,3 +207,40 @@ def test_estimators_of_other_libraries_draw_from_the_global_generator_in_scikit_
         search = room.GridSearchCV(ExtraTreeClassifier(), {"max_depth": [1, 3, None], "min_samples_leaf": [1, 5]}, cv=3)
         results.append(search.fit(X, Y).cv_results_["mean_test_score"])
     np.testing.assert_array_equal(*results)
+
+
+class Plain:
+    """An estimator that has only what a search needs, and does not tell its number of features."""
+
+    def __init__(self, label=0):
+        self.label = label
+
+    def get_params(self, deep=True):
+        return {"label": self.label}
+
+    def set_params(self, label):
+        self.label = label
+        return self
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.label)
+
+    def decision_function(self, X):
+        return X[:, 0]
+
+    def score(self, X, y):
+        return np.mean(self.predict(X) == y)
+
+
+def test_an_estimator_without_a_number_of_features_is_searched_and_tuned():
+    X, y = np.arange(60.0).reshape(30, 2), np.arange(30) % 3 // 2
+    search = fastclf.GridSearchCV(Plain(), {"label": [0, 1]}, cv=3).fit(X, y)
+    assert search.predict(X).tolist() == [0] * 30
+    assert search.score(X, y) == 2 / 3
+    tuned = fastclf.TunedThresholdClassifierCV(Plain(), cv=3).fit(X, y)
+    assert len(tuned.predict(X)) == 30
+    assert np.isfinite(tuned.best_threshold_)
