@@ -61,7 +61,7 @@ class DecisionBoundaryDisplay:
     (300, 300, 3)
     """
 
-    # Arguments: ours and scikit-learn's.
+    # Arguments: estimator, xlim, ylim and grid_resolution are fastclf's, the others those of scikit-learn's class.
     def __init__(
         self,
         estimator=None,

@@ -109,7 +109,7 @@ class Mixed(NamedTuple):
 
     begin: np.ndarray  # (n_classes,), float64: the constant term of each class
     columns: list  # a MixedColumn for each column
-    missing: bool  # whether missing values are left out; otherwise they are refused
+    missing: bool  # whether a missing value adds no term; otherwise it is refused
 
 
 class Products(NamedTuple):

@@ -433,7 +433,7 @@ class Likelihood:
         return self._over_blocks(bounds, max(1, _FIRST_WORK // work), kernel, begin, step)
 
     def _over_blocks(self, bounds, first, kernel, begin, step):
-        """The states that `_over_panels` returns, for blocks of every step-th panel."""
+        """A state for each block of rows: begin(), to which `kernel` has added every step-th panel of the block."""
         rows = (self.X, self.X.data) if self.sparse else (self.X,)
 
         def add(start, stop, state):

@@ -42,7 +42,9 @@ class Coder(NamedTuple):
     axes: np.ndarray | None = None
     # (d rounded up to a multiple of 4, m) float32: the projection's matrix V, with rows of zeros at its end
     axes_t: np.ndarray | None = None
-    shift: float = 0.0  # rho, which is subtracted from the norm of the remainder of a projection
+    # the median over a sample of |w - V V'w|, the norm of what the projection leaves of a row w, by which the
+    # coordinate of these norms is centred at 0
+    shift: float = 0.0
     delta: float = 0.0  # a bound of the norm of V'V - I, where V is the projection's matrix
     kappa: float = 4 * 2.0**-24  # a bound of the relative rounding errors of coding
 

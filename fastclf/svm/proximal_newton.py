@@ -217,7 +217,7 @@ def _gain(problem, h):
 
 
 def _centre(problem, alpha, gain):
-    """The centre for which centre + gain z is equal to alpha + gain (z - ridge alpha)."""
+    """The vector c for which c + gain z is alpha after a step of size gain along the gradient z - ridge alpha."""
     return alpha * (1 - problem.ridge * gain)
 
 

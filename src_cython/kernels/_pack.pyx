@@ -61,7 +61,7 @@ ctypedef struct packing_t:
     const int32_t* line
     const int32_t* column    # (n_lines,): the column of the matrix that each line of a panel has
     Py_ssize_t n_lines
-    const int64_t* begins    # (n_rows + 1,): row i has the values begins[i] to begins[i + 1] - 1 in its list
+    const int64_t* begins    # (n_rows + 1,): row i has the list entries begins[i] to begins[i + 1] - 1
     # (begins[n_rows] + 1,): the line of a panel for each value in the lists; NULL: rows are packed as dense rows
     int32_t* index
 
@@ -91,7 +91,7 @@ cdef void pack_rows(const floating* x, const matrix_t* X, const packing_t* p, re
 def mark(X, const int64_t[::1] rows, int32_t[::1] line, int64_t[::1] begins):
     """Number in `line` (filled with -1) the columns in which a row has a nonzero entry; returns the number of columns.
 
-    Writes begins, (n_rows + 1,): the list of row i has the values begins[i] to begins[i + 1].
+    Writes begins, (n_rows + 1,): the list of row i has the entries begins[i] to begins[i + 1] - 1 of all lists.
     """
     cdef matrix_t x = as_matrix(X)
     cdef Py_ssize_t r, j, row, n_lines = 0, n_rows = rows.shape[0], d = x.d

@@ -193,7 +193,10 @@ cdef void add_rows(
 
 
 cdef void link_two(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nogil:
-    """For two classes: turn scores into r, add losses to sums[0], and write weight times d2 loss / d s2 to `bend`."""
+    """For two classes: replace each score s by weight times d loss / d s, and add the weighted losses to sums[0].
+
+    Writes weight times d2 loss / d s2 to `bend`.
+    """
     cdef double sign[ROWS]
     cdef Py_ssize_t i
     cdef vec_d m, loss, q, a, y, weight, total = spread_d(0)

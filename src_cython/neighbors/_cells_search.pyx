@@ -45,9 +45,9 @@ FINISHED, PAUSED, CROWDED = DONE, SPENT, LEFT
 cdef enum:
     QUERY       # the number of queries answered, or left to the filter
     N_CELLS     # the number of cells of the query that were taken in the order of distance; -1: the query is not begun
-    N_RANGES    # the number of ranges of panels on the list
+    N_RANGES    # the number of ranges of panels that have been listed for the search of this query
     RANGE       # the range that is searched next
-    LISTED      # whether the ranges of the cells beyond the first N_CELLS are on the list
+    LISTED      # whether the ranges of the cells beyond the first N_CELLS have been listed, too
 
 ctypedef fused celled_t:
     euclidean_t
