@@ -1,4 +1,4 @@
-# The order of the entries of sparse rows.
+# Sorting of the entries of sparse rows by column.
 from cython cimport floating
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport qsort
@@ -13,7 +13,7 @@ cdef enum:
 
 cdef struct entry_t:
     int64_t column
-    int64_t place  # the number of the entry in its row
+    int64_t place  # the place of the entry in its row before the row is sorted
 
 
 cdef int compare(const void* a, const void* b) noexcept nogil:
@@ -26,7 +26,7 @@ cdef int compare(const void* a, const void* b) noexcept nogil:
 
 
 cdef void insert(column_t* column, floating* value, Py_ssize_t n) noexcept nogil:
-    """Sort n entries by insertion."""
+    """Sort n entries of a sparse row by column, by insertion."""
     cdef Py_ssize_t i, j
     cdef column_t c
     cdef floating x
@@ -58,7 +58,7 @@ cdef void sort_row(column_t* column, floating* value, Py_ssize_t n, entry_t* ent
         ascends = ascends and column[i] >= column[i - 1]
     if ascends:
         return
-    if descends:  # descending columns are common in a product of two SciPy matrices
+    if descends:  # this case is common: the columns of SciPy's product of two sparse matrices often descend
         reverse(column, value, n)
         return
     if n <= FEW:

@@ -16,9 +16,9 @@ ctypedef struct model_t
 
 # A search for the nearest rows of queries, which are given as raw pointers, and the arrays for its answer.
 ctypedef struct raw_search_t:
-    const double* query          # (n, n_features) the queries
+    const double* query          # (n, n_features) the queries, whose nearest rows are searched
     Py_ssize_t n                 # the number of queries, at most QUERIES of `neighbors/_raw_queries.pxd`
-    Py_ssize_t k                 # the number of neighbours of each query
+    Py_ssize_t k                 # the number k of neighbours that are wanted for each query
     double* distance             # (n, k) written: the distances from each query to its neighbours, ascending
     Py_ssize_t* index            # (n, k) written: the row numbers of each query's neighbours
     char* scratch                # scratch space of at least `scratch_size` bytes (`capi.pyx`)
@@ -49,12 +49,12 @@ ctypedef int (*axpy_double_f)(Py_ssize_t, double, const double*, double*) noexce
 ctypedef struct column_t:
     const int* code              # (n,) the class of each row; NULL for regression
     const double* y              # (n,) the target of each row; NULL for classification
-    const double* weight         # (n,) weights of at least 0; NULL: all weights are 1
+    const double* weight         # (n,) the weight, at least 0, of each row; NULL: all weights are 1
     Py_ssize_t n
     Py_ssize_t n_classes
     int criterion
     Py_ssize_t min_leaf
-    Py_ssize_t* cut              # written: the number of rows on the left; -1: there is no split
+    Py_ssize_t* cut              # written: the number of rows on the left of the best split; -1: there is no split
     double* threshold            # written if there is a split: values up to this threshold go left
     double* score                # written: the score of the best split
     char* scratch                # scratch space for 2 n + 3 n_classes doubles and their alignment
@@ -65,9 +65,9 @@ ctypedef int (*split_double_f)(const double*, const column_t*) noexcept nogil
 # The state of a solver of  min 1/2 a'Qa - 1'a  subject to  y'a = 0,  0 <= a_i <= C_i.
 ctypedef struct dual_t:
     Py_ssize_t n
-    const double* y              # (n,) labels, -1 or 1
+    const double* y              # (n,) y, the label of each row, -1 or 1
     const double* C              # (n,) C_i, the upper bound of each a_i
-    double* alpha                # (n,) the variables a; a step of the solver changes them
+    double* alpha                # (n,) the variables a of the problem; a step of the solver changes them
     double* grad                 # (n,) the gradient Qa - 1 of the objective; a step of the solver changes it
 
 ctypedef int (*smo_first_f)(const dual_t*, Py_ssize_t*, double*) noexcept nogil
@@ -92,9 +92,9 @@ ctypedef void (*encode_f)(
 ctypedef struct neighbors_t:
     Py_ssize_t n_rows
     Py_ssize_t n_findable
-    bint narrow                  # whether X is float32
-    const void* X                # (n_rows, n_features) the rows to search, float32 or float64
-    const void* metrics          # a metrics_t of `neighbors/_search.pxd`, on the C heap
+    bint narrow                  # whether X, the rows to search, is float32, not float64
+    const void* X                # (n_rows, n_features) float32 or float64: the rows to search
+    const void* metrics          # the metric and its parameters, a metrics_t of `neighbors/_search.pxd` on the C heap
     const unsigned char* allowed  # (n_rows,) 1 for each row that may be found; NULL: all rows may be found
     # the next fields are those of a filter; `neighbors/_code_lists.pxd` and `neighbors/_encode.pyx` explain them
     Py_ssize_t width             # the number of bytes of a row's code; 0: the index is no filter
@@ -144,7 +144,8 @@ ctypedef struct bayes_t:
 
 ctypedef struct tree_t:
     const int64_t* steps
-    const uint64_t* subsets      # sets of categories, as `tree/_descend.pyx` describes them
+    # the sets of categories by which the tree's nodes split, as `tree/_descend.pyx` describes them
+    const uint64_t* subsets
     const double* value          # (n_nodes, n_outputs) the tree's prediction in each node
     const int32_t* best          # (n_nodes,) the predicted class of each node
     apply_float_f apply_float
@@ -170,27 +171,31 @@ ctypedef struct table_t:
     const model_t* inner         # the model of the features; NULL: the rows are the features
     features_float_f features_float
     features_double_f features_double
-    const double* mean           # the number that replaces a missing number
-    const double* spread         # the divisor of a number after its mean is subtracted; NULL: numbers are not scaled
-    const int* factors           # the columns of all products of columns, one product after another
+    const double* mean           # the number that replaces a missing number, for each column
+    # the divisor of each column's numbers after `mean` is subtracted; NULL: numbers are not scaled
+    const double* spread
+    # the numbers of the columns that are multiplied, for one product of columns after another
+    const int* factors
     const int* degree            # (inner.n_features,) the number of columns in each product
-    const int* levels            # the number of a column's categories; -1: the column has numbers
+    const int* levels            # the number of categories of each column; -1: the column has numbers
     # the texts of a column's categories, from index first[column] on, sorted by their bytes
     const int64_t* first
-    const int* code              # the index of each text's category
+    const int* code              # the index of the category that each text names
     const double* value          # the number that each text stands for; NaN if there is none
-    const int64_t* begin         # where each text begins in `texts`
-    const char* texts            # all texts, each with a zero at its end
+    const int64_t* begin         # where each text that names a category begins in `texts`
+    const char* texts            # all texts that name categories, each with a zero at its end
 
 # The log densities of naive Bayes with a distribution for each column; `MixedColumn` of `fastclf/embedding/forms.py`
 # explains the terms.
 ctypedef struct mixed_t:
-    const double* begin          # (n_outputs,) the constant term of each class
+    const double* begin          # (n_outputs,) the constant term of each class's log density
     const int* kind              # (n_features,) the index of each column's kind in `MIXED_KINDS` of the same file
-    const int* size              # (n_features,) the number of each column's cells
-    const int* whole             # (n_features,) whether only whole numbers are taken
-    const int64_t* start         # (n_features,) where each column's cells begin in `terms`; its terms follow the cells
-    const double* terms          # cells and terms; n_outputs numbers for each term, one for each class
+    const int* size              # (n_features,) the number of each column's cells, the values or cuts that select terms
+    const int* whole             # (n_features,) whether the column takes whole numbers alone
+    # (n_features,) where in `terms` each column's cells (values or cuts) begin, which its terms follow
+    const int64_t* start
+    # each column's cells (values or cuts), then its terms of log densities, n_outputs numbers each, one for each class
+    const double* terms
     bint missing                 # whether missing values are left out; otherwise they are refused
 
 ctypedef struct model_t:

@@ -3,13 +3,13 @@
 #     c[m][n] += sum over k of a[m][k] b[k][n]
 
 cdef extern from "tiles.h" nogil:
-    # Compute the vectors `first` to `last` of n_m rows of c. The eleven arguments are three matrices with their strides
-    # and sizes, as in BLAS.
+    # Add a product of matrices a b to the vectors `first` to `last` of n_m rows of c. The eleven arguments are these
+    # three matrices with their strides and sizes, as in BLAS.
     void add_tiles(
         const double* a, Py_ssize_t row, Py_ssize_t step, Py_ssize_t n_m, const double* b, Py_ssize_t ldb,
         Py_ssize_t n_k, double* c, Py_ssize_t ldc, Py_ssize_t first, Py_ssize_t last
     )
-    # Do as add_tiles does for a symmetric c, but only for tiles on the diagonal or right of it.
+    # Add a product of matrices a b to a symmetric c, but only in the tiles on the diagonal of c or right of it.
     void add_upper_tiles(
         const double* a, Py_ssize_t row, Py_ssize_t step, Py_ssize_t n_m, const double* b, Py_ssize_t ldb,
         Py_ssize_t n_k, double* c, Py_ssize_t ldc

@@ -41,7 +41,7 @@ cdef enum:
     MOST_FUNCTIONS = 256
 
 
-# Functions that take, count and describe models
+# The next functions of the C interface take a model from Python, count references to it, and describe it.
 
 cdef int abi() noexcept nogil:
     return FASTCLF_ABI
@@ -93,7 +93,7 @@ cdef Py_ssize_t scratch_size(const fastclf_model* model, Py_ssize_t n, Py_ssize_
     cdef Py_ssize_t d = m.n_features, width = m.neighbors.width
     n = min(max(n, 1), <Py_ssize_t> QUERIES)
     if m.table.inner != NULL:
-        # the scratch space of the inner model's function `nearest` already has space for the features
+        # no space is added for the features, because that of the inner model's function `nearest` includes it
         d = 0 if m.kind == FASTCLF_NEIGHBORS else 8 * TILE * m.table.inner.n_features + 64
         return d + scratch_size(<const fastclf_model*> m.table.inner, n, k)
     if m.kind == FASTCLF_NEIGHBORS:
@@ -105,7 +105,7 @@ cdef Py_ssize_t scratch_size(const fastclf_model* model, Py_ssize_t n, Py_ssize_
     return 8 * (4 * d + (TILE + 1) * m.n_outputs + m.machine.n_support + m.n_classes) + 512
 
 
-# The functions of the C interface that search neighbours, and that compute scores and probabilities
+# The next functions of the C interface search neighbours, or compute scores and probabilities.
 
 cdef int nearest_d(
     const fastclf_model* model, const double* queries, Py_ssize_t n, Py_ssize_t k, double* distance, Py_ssize_t* index,
@@ -163,7 +163,7 @@ cdef inline void features(const model_t* m, const floating* rows, Py_ssize_t n, 
 cdef inline int score_features(
     const model_t* m, const floating* rows, Py_ssize_t n, double* out, char* scratch
 ) noexcept nogil:
-    """The scores of rows by the inner model of their features."""
+    """Write the scores of rows, which the inner model of a table computes from the rows' features."""
     cdef const model_t* inner = m.table.inner
     cdef double* made = <double*> piece(&scratch, 8 * TILE * inner.n_features)
     cdef Py_ssize_t start = 0, some
@@ -262,7 +262,7 @@ cdef int proba_f(
     return probabilities(<const model_t*> model, rows, n, out, scratch)
 
 
-# Functions for trees
+# The next functions of the C interface are for trees.
 
 cdef inline int leaves(const model_t* m, const floating* rows, Py_ssize_t n, int64_t* leaf) noexcept nogil:
     if m.kind != FASTCLF_TREE:
@@ -385,7 +385,7 @@ cdef double category(const fastclf_model* model, Py_ssize_t column, const char* 
     return NAN
 
 
-# Building blocks, which need no model
+# The next functions of the C interface are building blocks, which need no model.
 
 _blocks = _simd.load("embedding._building_blocks").ADDRESSES
 _neighbors = _simd.load("neighbors._scan").ADDRESSES
@@ -472,7 +472,7 @@ cdef Py_ssize_t best_split_scratch(Py_ssize_t n, Py_ssize_t n_classes) noexcept 
     return 8 * (2 * n + 3 * n_classes) + 192
 
 
-# Arguments: C callers pass the arguments one by one, as `capi.pxd` declares.
+# Arguments: this function has more than 8, because C callers pass them one by one, as `capi.pxd` declares.
 cdef int best_split_d(
     const double* x, const int* code, const double* y, const double* weight, Py_ssize_t n, Py_ssize_t n_classes,
     int criterion, Py_ssize_t min_leaf, Py_ssize_t* cut, double* threshold, double* score, void* scratch
@@ -483,7 +483,7 @@ cdef int best_split_d(
     return FASTCLF_BAD_SIZE if n < 1 or n_classes < 1 else _split_d(x, &column)
 
 
-# Arguments: C callers pass the arguments one by one, as `capi.pxd` declares.
+# Arguments: this function has more than 8, because C callers pass them one by one, as `capi.pxd` declares.
 cdef int best_split_f(
     const float* x, const int* code, const double* y, const double* weight, Py_ssize_t n, Py_ssize_t n_classes,
     int criterion, Py_ssize_t min_leaf, Py_ssize_t* cut, double* threshold, double* score, void* scratch
@@ -503,7 +503,7 @@ cdef int smo_first(
     return _smo_first(&problem, i, violation)
 
 
-# Arguments: C callers pass the arguments one by one, as `capi.pxd` declares.
+# Arguments: this function has more than 8, because C callers pass them one by one, as `capi.pxd` declares.
 cdef int smo_second(
     Py_ssize_t n, const double* y, const double* C, const double* alpha, const double* grad, Py_ssize_t i,
     const double* K_i, const double* diagonal, Py_ssize_t* j
@@ -513,7 +513,7 @@ cdef int smo_second(
     return _smo_second(&problem, i, K_i, diagonal, j)
 
 
-# Arguments: C callers pass the arguments one by one, as `capi.pxd` declares.
+# Arguments: this function has more than 8, because C callers pass them one by one, as `capi.pxd` declares.
 cdef int smo_step(
     Py_ssize_t n, const double* y, const double* C, double* alpha, double* grad, Py_ssize_t i, Py_ssize_t j,
     const double* K_i, const double* K_j
@@ -522,7 +522,7 @@ cdef int smo_step(
     return _smo_step(&problem, i, j, K_i, K_j)
 
 
-# Arguments: C callers pass the arguments one by one, as `capi.pxd` declares.
+# Arguments: this function has more than 8, because C callers pass them one by one, as `capi.pxd` declares.
 cdef int perceptron_epoch_d(
     const double* rows, Py_ssize_t n, Py_ssize_t d, const int* code, const int64_t* order, double eta, int intercept,
     double* w, double* b, int64_t* mistakes
@@ -530,7 +530,7 @@ cdef int perceptron_epoch_d(
     return _epoch_d(rows, n, d, code, order, eta, intercept, w, b, mistakes) if n >= 0 < d else FASTCLF_BAD_SIZE
 
 
-# Arguments: C callers pass the arguments one by one, as `capi.pxd` declares.
+# Arguments: this function has more than 8, because C callers pass them one by one, as `capi.pxd` declares.
 cdef int perceptron_epoch_f(
     const float* rows, Py_ssize_t n, Py_ssize_t d, const int* code, const int64_t* order, double eta, int intercept,
     double* w, double* b, int64_t* mistakes

@@ -38,9 +38,9 @@
 #if defined(__AVX__)
 #include <immintrin.h>
 #elif defined(__SSE2__)
-#include <emmintrin.h> /* emmintrin.h compiles in a tenth of the time of immintrin.h */
+#include <emmintrin.h> /* all of SSE2; it compiles in a tenth of the time of immintrin.h */
 #elif defined(__aarch64__) && defined(__ARM_NEON) && VECTOR_BYTES == 16
-#define NEON /* the vectors of arm64 */
+#define NEON /* the vectors of arm64 are used */
 #include <arm_neon.h>
 #endif
 
@@ -182,7 +182,7 @@ static inline double largest_d(vec_d a) { return _mm512_reduce_max_pd(a); }
 FOLD(sum, add)
 FOLD(largest, max)
 #undef FOLD
-#elif defined(NEON) /* lanes are folded by halves, as in the loop below */
+#elif defined(NEON) /* NEON adds lanes by halves, as the loop below does */
 static inline double sum_f(vec_f a)
 {
     return vaddv_f32(vadd_f32(vget_low_f32((float32x4_t)a), vget_high_f32((float32x4_t)a)));
@@ -300,7 +300,7 @@ static inline vec_i add_products(vec_i s, const uint8_t *codes, int32_t query)
     __m128 high = _mm_castsi128_ps(_mm_madd_epi16(_mm_unpackhi_epi8(c, zero), q));
     return s + (vec_i)_mm_shuffle_ps(low, high, 0x88) + (vec_i)_mm_shuffle_ps(low, high, 0xdd);
 }
-#elif defined(NEON) /* 128 x 127 fits 16 bits */
+#elif defined(NEON) /* a product of two codes, at most 128 x 127, fits 16 bits */
 #define PRODUCT_OFFSET 0
 static inline vec_i add_products(vec_i s, const uint8_t *codes, int32_t query)
 {

@@ -69,7 +69,7 @@ TILE_ONE(8)
 
 #define TILE_CALL a + m * row, row, step, b + v * LANES_D, ldb, n_k, c + m * ldc + v * LANES_D, ldc
 
-/* c += a b, for the vectors `first` to `last` of n_m rows of c */
+/* Add the product of matrices a b to the vectors `first` to `last` of n_m rows of c. */
 static inline void add_tiles(
     const double *a, ptrdiff_t row, ptrdiff_t step, ptrdiff_t n_m, const double *b, ptrdiff_t ldb, ptrdiff_t n_k,
     double *c, ptrdiff_t ldc, ptrdiff_t first, ptrdiff_t last)
@@ -93,7 +93,7 @@ static inline void add_tiles(
     }
 }
 
-/* c += a b for a symmetric c of n_m rows and columns, but only in the tiles on the diagonal or right of it. */
+/* Add the product of matrices a b to a symmetric c of n_m rows, but only in tiles on the diagonal or right of it. */
 static inline void add_upper_tiles(
     const double *a, ptrdiff_t row, ptrdiff_t step, ptrdiff_t n_m, const double *b, ptrdiff_t ldb, ptrdiff_t n_k,
     double *c, ptrdiff_t ldc)

@@ -290,12 +290,12 @@ class Nystroem(_RandomMap):
         out = np.empty((len(X), self._n_out()), np.result_type(X.dtype, self.components_.dtype))
         zero = np.zeros(self._n_out())
         for start, stop, rows in self._blocks(X, self._n_out()):
-            # a product by BLAS would have bits that depend on the number of rows
+            # `linear_scores` computes the product, because the bits of a product by BLAS depend on the number of rows
             out[start:stop] = linear_scores(self._values(rows), self.normalization_, zero, self.n_jobs)
         return out
 
     def _values(self, rows):
-        """The kernel values of rows with the rows of the sample, float64."""
+        """The kernel values, float64, of the given rows with the rows of X that were sampled in `fit`."""
         if self.kernel == "precomputed":
             return np.ascontiguousarray(np.asarray(rows)[:, self.component_indices_], np.float64)
         if callable(self.kernel):
@@ -318,7 +318,7 @@ class Nystroem(_RandomMap):
         return values
 
     def _parameter(self, name, otherwise):
-        """A parameter of a named kernel, by its own name or in `kernel_params`."""
+        """The value of gamma, coef0 or degree of a named kernel, a parameter or an entry of `kernel_params`."""
         value = getattr(self, name)
         value = (self.kernel_params or {}).get(name) if value is None else value
         return otherwise if value is None else require_number(f"kernel_params[{name!r}]", value, -np.inf, finite=True)
@@ -332,7 +332,7 @@ class Nystroem(_RandomMap):
         C = C.astype(np.float64)
         if self.kernel == "rbf":
             if not isinstance(X, Csr):
-                # |x|^2 - 2 x'c + |c|^2 loses fewer digits if the rows are near 0
+                # the mean is subtracted, because |x - c|^2 = |x|^2 - 2 x'c + |c|^2 loses fewer digits for rows near 0
                 middle = C.mean(axis=0)
                 X, C = X - middle, C - middle
             square = (C**2).sum(axis=1)

@@ -35,7 +35,7 @@ def _variance(X):
     blocks = _blocks(len(values), values[:1].size)
     mean = sum(float(values[block].sum(dtype=np.float64)) for block in blocks) / size
     squares = sum(float(np.square(values[block] - mean, dtype=np.float64).sum()) for block in blocks)
-    # mean * mean may overflow to infinity; mean**2 would raise OverflowError
+    # mean * mean, not mean**2: if the square overflows, the product is infinity, but the power raises OverflowError
     return (squares + (size - values.size) * mean * mean) / size
 
 

@@ -16,11 +16,12 @@ compiled = _simd.load("kernels._values")
 
 KINDS = ("linear", "poly", "rbf", "sigmoid")
 
-# The number of rows that are packed together, so few that their kernel values with a panel stay in the second-level
-# cache.
+# The number of rows that are packed together: so few that their kernel values with a panel, a few rows side by side,
+# stay in the second-level cache.
 BLOCK = 256
 
-# A block of at most this number of multiplications, which takes 1 ms, is computed by the calling thread alone.
+# A block of kernel values that takes at most this number of multiplications, 1 ms, is computed by the calling thread
+# alone.
 _THREAD_WORK = 1 << 23
 
 # The number of multiplications in the first range of rows that a thread computes.
@@ -175,7 +176,7 @@ class Packed:
         self.index = None if dense else np.zeros(begins[-1] + 1, np.int32)
         self.values = np.zeros(len(rows) * self.n_lines if dense else begins[-1] + 1, dtype)
         self.all = np.arange(len(rows))
-        self.work = 1 + (self.values.size // len(rows))  # the number of multiplications of one kernel value
+        self.work = 1 + (self.values.size // len(rows))  # the number of multiplications that one kernel value takes
         _pack.pack(X, rows, begins, self)
 
     def __len__(self):
@@ -188,8 +189,9 @@ class Block(NamedTuple):
     kernel: Kernel
     X: Rows
     Z: Packed
-    rows: np.ndarray  # (n_rows,), int64: the number, among the packed rows Z, of each row of the block
-    # (n_columns,), int64: the row number in X of each column of the block; None: all rows of X
+    # (n_rows,), int64: for each row of this block of the kernel matrix, its number among the packed rows Z
+    rows: np.ndarray
+    # (n_columns,), int64: for each column of this block of the kernel matrix, its row number in X; None: all rows of X
     columns: np.ndarray | None = None
 
     @property
@@ -200,10 +202,12 @@ class Block(NamedTuple):
 class Cached(NamedTuple):
     """A cache of kernel values for the rows of a `Block`; `cached_t` of `_values.pyx` has the same fields."""
 
-    # (n_slots, n_columns rounded up to whole panels), dtype of Z: kernel values; the kernel writes missing ones
+    # (n_slots, n_columns rounded up to whole panels), dtype of Z: the cached kernel values, a slot for each cached row;
+    # compiled code writes the values that are not there yet
     table: np.ndarray
-    slot: np.ndarray  # (n_rows,), int64: the slot, a row of `table`, of each row of the block; negative: no slot
-    ready: np.ndarray  # (n_rows,), uint8: 1 if the slot has the row's values already
+    # (n_rows,), int64: for each row of the block its slot, a row of the cache `table`; negative: it has no slot
+    slot: np.ndarray
+    ready: np.ndarray  # (n_rows,), uint8: 1 if the row's slot of the cache has its kernel values already
 
 
 class Scratch:

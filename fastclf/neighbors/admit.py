@@ -11,7 +11,7 @@ from .metrics import METRICS, NAMED, Metric, kernels, names_with
 from .packed_bits import PackedRows, as_bits, as_packed
 from .precomputed import as_distances
 
-# A dict from p to the metric that is equal to 'minkowski' with this p.
+# A dict {p: the metric that is equal to 'minkowski' with this p}.
 _NORMS = {metric.norm: metric for metric in METRICS if metric.norm is not None}
 
 
@@ -62,7 +62,7 @@ def _require_no_more(params, metric):
 
 
 def _require_dense(X, metric):
-    """Refuse a sparse matrix."""
+    """Raise an error if X is a sparse matrix, which the metric does not support."""
     if not isinstance(X, np.ndarray) and is_sparse(X):
         raise ValueError(
             f"Metric {metric!r} not valid for sparse input: X is a sparse matrix; one of"

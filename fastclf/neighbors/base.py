@@ -233,7 +233,7 @@ class Neighbors(Estimator):
         return len(rows), attributes
 
     def _more_ids(self, ids, n):
-        """The attribute with the ids of the fitted rows and of n added rows."""
+        """A dict of the new `_ids`, the ids of the fitted rows and of n added rows; empty if rows have no ids."""
         if (ids is None) != (self._ids is None):
             came = "None, but the fitted rows have ids" if ids is None else "given, but the fitted rows have no ids"
             raise ValueError(f"ids is {came}; ids for all rows, from the first fit on, or for none are wanted")
@@ -280,7 +280,7 @@ class Neighbors(Estimator):
             raise ValueError(f"with metric='precomputed' no rows can be {done}; a new fit is wanted")
 
     def _extend(self, attributes, name, array, more):
-        """Append entries to an array and store the result in `attributes`."""
+        """Append entries to an array; store the longer array and its spare rows by name in the dict `attributes`."""
         attributes[name], attributes["_spare_rows"][name] = self._spare_rows.get(name, SpareRows()).extend(array, more)
 
     def _without(self, rows):

@@ -24,7 +24,7 @@ builder = _simd.load("neighbors._cells_build")
 # million rows of 128 features, 1000 cells leave 24,000 rows to screen, 2000 cells 21,000, and 4000 cells 19,000.
 _CELLS_PER_ROOT = 2.0
 
-# The least number of rows of a cell, on average.
+# The smallest number of rows that cells have on average.
 _CELL_ROWS = 16
 
 # The centres of the cells are means of a sample of rows, which has this number of rows per centre.
@@ -33,7 +33,7 @@ _SAMPLED_ROWS = 64
 # The largest size of the sample of rows in bytes, unless the sample then had less than one row per centre.
 _SAMPLED_BYTES = 1 << 26
 
-# The number of iterations of Lloyd's algorithm.
+# The number of iterations of Lloyd's algorithm, which moves the centres of the cells.
 _ITERATIONS = 6
 
 # In a search for at most _ALONE queries: a query whose ranges of near cells have more than this share of all codes is
@@ -200,7 +200,7 @@ class Cells(Index):
             part, heaps = search.of(slice(*block)), Heaps.of(distance_out, index_out, *block)
             state = Visit(part, self.plain._queries(part), heaps, self, most)
             n_left = done = 0
-            # a return ends the loop when all queries are done
+            # the range has no end of its own; a return ends the loop when all queries of the block are answered
             for start, stop in ranges(0, 1 << 62, _FIRST_PANELS, 1 << 20):
                 outcome = kernels.visit(self.X, self, state, stop - start)
                 if outcome == kernels.CROWDED:
@@ -314,5 +314,5 @@ def _in_ranges(function, n, threads, unit=2 * builder.PANEL_ROWS):
 
 
 def _up(n, unit):
-    """n, rounded up to a multiple of `unit`."""
+    """The number n, rounded up to a multiple of `unit`."""
     return n + -n % unit

@@ -225,7 +225,7 @@ class NearestCentroid(LinearClassifier):
         return codes
 
     def _discriminants(self, X):
-        """Scores 2 log(prior) - distance^2 (Hastie, Tibshirani, Friedman, 18.2), distances in standard deviations."""
+        """Scores of the classes, 2 log(prior) - distance^2 in standard deviations (Hastie and others, 18.2)."""
         scale = np.where(self.within_class_std_dev_ > 0, self.within_class_std_dev_, 1)
         scores = np.empty((len(X), len(self.classes_)))
         with np.errstate(divide="ignore"):

@@ -37,7 +37,7 @@ _FEW_NUMBERS = 1 << 20
 _LOW_DIMENSION = 8
 
 
-# The share of the codes that a query is expected to read with algorithm='cells'.
+# With algorithm='cells', the share of all rows whose codes a query is expected to read.
 _CELLS_READ = 1 / 32
 
 
@@ -56,8 +56,8 @@ class Maker(NamedTuple):
 
     algorithm: str
     k: int  # the number of neighbours that most queries are expected to ask for
-    n_jobs: int | None  # number of threads for the construction of the index
-    memory: float  # megabytes that the construction may use
+    n_jobs: int | None  # the number of threads for the construction of the index
+    memory: float  # the number of megabytes that the construction of the index may use
 
     def __call__(self, X, metric):
         algorithm = _as_scikit_learn_has_it(self.algorithm, X, metric)

@@ -32,9 +32,9 @@ _MOST_MEASURED = 1 / 8
 class Coder(NamedTuple):
     """The parameters of the coding of rows; the symbols are those of `src_cython/neighbors/_code_bound.pxd`."""
 
-    center: np.ndarray  # (d,) float64: mu, the point that is subtracted from each row
-    scale: float  # g, a power of two that multiplies the centred rows
-    step: float  # the length of one unit of a code
+    center: np.ndarray  # (d,) float64: mu, the point that is subtracted from each row before it is coded
+    scale: float  # g, a power of two by which centred rows are multiplied before they are coded
+    step: float  # the difference of coordinates that one unit of a code stands for
     # whether norms and errors of codes are sums of absolute values, for 'manhattan', not Euclidean norms
     absolute: bool
     # (n_codes, d) float32: the transpose of the projection's matrix V, and a row of zeros; None: rows are coded without
@@ -42,8 +42,8 @@ class Coder(NamedTuple):
     axes: np.ndarray | None = None
     # (d rounded up to a multiple of 4, m) float32: the projection's matrix V, with rows of zeros at its end
     axes_t: np.ndarray | None = None
-    # the median over a sample of |w - V V'w|, the norm of what the projection leaves of a row w, by which the
-    # coordinate of these norms is centred at 0
+    # rho, the median over a sample of the norm |w - V V'w| of what the projection leaves of a row w. This norm is
+    # coded as one more coordinate, and rho is subtracted to centre the coordinate at 0.
     shift: float = 0.0
     delta: float = 0.0  # a bound of the norm of V'V - I, where V is the projection's matrix
     kappa: float = 4 * 2.0**-24  # a bound of the relative rounding errors of coding
@@ -105,7 +105,8 @@ class CodedQueries(NamedTuple):
     plain: Queries
     # (n_queries rounded up to a multiple of 4, width) uint8: the code of each query; zeros for padding
     code: np.ndarray
-    # (n_queries,) float64: the part of the limit of inner products with near codes that depends on the query alone
+    # (n_queries,) float64: the query's term in the limit by which an inner product of codes shows that a row may be
+    # near
     base: np.ndarray
     slack: np.ndarray  # (n_queries,) float64: e(q), the error of the query's code
     length: np.ndarray  # (n_queries,) float64: |c(q)|, the norm of the query's code, for 'dot'
@@ -125,14 +126,16 @@ class FilterPass(Pass):
         super().__init__(search, queries.plain, found, panel)
         n_lists, capacity = n_lists or len(queries.base), _list_capacity(found.k)
         self.codes: CodedQueries = queries
-        self.stride = 0  # every stride-th block of rows is in a sample that is searched first; 0: no sample
+        # every stride-th block of rows belongs to a sample of rows that is searched first; 0: there is no sample
+        self.stride = 0
         self.scans = False  # whether the remaining ranges are scanned because the codes have ruled out too few rows
         self.list_size = np.zeros(n_lists, np.intp)  # (n_lists,): the number of rows in each query's list of candidates
         # (n_lists,) intp: the number of rows at which each list of candidates is shortened next
         self.list_mark = np.full(n_lists, 64 + 2 * found.k)
         # (n_lists, capacity): the places, in the array of codes, of the rows in each list of candidates
         self.list_place = np.empty((n_lists, capacity), np.intp)
-        self.list_key = np.empty((n_lists, capacity), np.intc)  # a lower bound of each listed row's distance
+        # (n_lists, capacity): for each row in a list of candidates a key, from a lower bound of its distance
+        self.list_key = np.empty((n_lists, capacity), np.intc)
         # best_key and best_row: scratch space for a heap of the rows of one list that are measured next
         self.best_key = np.empty(capacity)
         self.best_row = np.empty(capacity, np.intp)
@@ -213,7 +216,7 @@ class Filter(Scan):
         (super() if few else Scan(self.X, self.metric)).nearest(search, distance_out, index_out)
 
     def _most_queries(self, k):
-        # the lists of candidates of all queries of a block take 6 MB, and can be shortened within 30 ms
+        # the number of queries for which the lists of candidates take 6 MB, and can be shortened within 30 ms
         return max(4, min(256, (1 << 16) // k))
 
     def _query_bytes(self, k):
@@ -278,7 +281,8 @@ class Filter(Scan):
             start = skipped + span
 
     def _end(self, state):
-        if state.found.k:  # a search by radius has emptied its lists of candidates after each block of rows
+        # candidates are left only if k neighbours are wanted; a search by radius measures them after each block
+        if state.found.k:
             for start, stop in ranges(0, len(state.queries.query), 16):
                 kernels.finish(self.X, start, stop, self, state)
                 yield

@@ -11,13 +11,16 @@ from .code_filter import Coder, rotated
 from .scan import Scan
 from .search import Search
 
-_SAMPLE = 16384  # the largest number of rows in the sample
-_LEAST_SAMPLE = 512  # the smallest number of rows in the sample
-_SAMPLE_QUERIES = 16  # the number of rows of the sample that serve as queries
+_SAMPLE = 16384  # the largest number of rows in the sample that predicts the cost of a search by codes
+_LEAST_SAMPLE = 512  # the smallest number of rows in the sample that predicts the cost of a search by codes
+_SAMPLE_QUERIES = 16  # the number of rows of the sample that serve as queries, to predict the cost of a search by codes
 _WIDTHS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256)  # the numbers of bytes that a code of projected rows may have
-_KEPT = (0.999, 0.99)  # the steps that are tried, each given by the share of all coordinates that it does not clip
-_MOST_FEATURES = 32768  # the largest number of features that are coded without projection: inner products fit 32 bits
-# The largest number d of features of coded rows. The proof of the bound requires d u < 0.01, where u = 2^-24.
+# the steps of codes that are tried, each given by the share of all coordinates that it does not clip
+_KEPT = (0.999, 0.99)
+# the largest number of features that are coded without projection: inner products of their codes fit 32 bits
+_MOST_FEATURES = 32768
+# The largest number d of features of coded rows. The proof of the codes' bound in `_code_bound.pxd` requires d u <
+# 0.01, where u = 2^-24.
 _MOST_COLUMNS = 1 << 17
 
 # Times in nanoseconds, measured on the machine of `docs/benchmarks/figures.md`. Only their ratios matter, up to a
@@ -131,7 +134,7 @@ def _candidates(sample, sought, tau, metric, center, scale, worth):
 
 
 def _with_rest(w, axes):
-    """The coordinates of the points w on the axes, and a last column with the norm of each point's remainder."""
+    """The projections of points on the axes, and in a last column the norm of each point's remainder."""
     inner = w @ axes
     return np.column_stack([inner, np.sqrt(np.maximum(_squares(w) - _squares(inner), 0))]).astype(np.float32)
 

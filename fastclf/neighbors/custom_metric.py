@@ -20,7 +20,8 @@ if ctypes.sizeof(ctypes.c_long) == ctypes.sizeof(ctypes.c_ssize_t):
 # The largest number of pivots, which are rows whose distances from all rows are stored.
 _PIVOTS = 16
 
-# A computed distance is assumed to have a relative error of at most a tenth of this.
+# The relative margin of bounds by the triangle inequality. A user's metric is assumed to compute distances with a
+# relative error of at most a tenth of this.
 _SLACK = 1e-9
 
 # A search of fewer multiply-adds than this runs on one thread, because waking a second thread takes longer. A call of a
@@ -31,10 +32,10 @@ _THREAD_WORK = 1 << 20
 class Compiled(NamedTuple):
     """A compiled function that the user has passed as metric."""
 
-    address: int  # the address of the machine code
-    user_data: int  # the address that the function gets as its argument user_data
-    takes_user_data: bool  # whether the function has the argument user_data
-    source: object  # the object that the user passed, which keeps the machine code in memory
+    address: int  # the address of the user's compiled function
+    user_data: int  # the address that the user's compiled function gets as its argument user_data
+    takes_user_data: bool  # whether the user's compiled function has the argument user_data
+    source: object  # the object that the user passed as metric, which keeps the machine code of the function in memory
 
 
 def as_compiled(metric):
@@ -160,8 +161,10 @@ class Pivots(Index):
             pivot = int(closest.argmax())
             if not closest[pivot] > 0:
                 break
-        self.pivots = np.array(pivots, np.intp)  # (n_pivots,): the row numbers of the pivots
-        self.from_pivots = np.concatenate(columns, axis=1)  # (n_rows, n_pivots) float64: distances from the pivots
+        # (n_pivots,): the row numbers of the pivots, whose distances from all rows are stored
+        self.pivots = np.array(pivots, np.intp)
+        # (n_rows, n_pivots) float64: the distance of each row from each pivot
+        self.from_pivots = np.concatenate(columns, axis=1)
 
     def nearest(self, search, distance_out, index_out):
         k = index_out.shape[1]
@@ -229,7 +232,8 @@ class Pivots(Index):
             yield
         left = np.ones(len(self.X), bool) if search.allowed is None else search.allowed != 0
         self_row = -1 if search.self_row is None else search.self_row[i]
-        if 0 <= self_row < len(left):  # the query's own row may be in another segment
+        # the query may itself be a fitted row of another segment, whose number is out of range here
+        if 0 <= self_row < len(left):
             left[self_row] = False
         found = left[self.pivots]
         left[self.pivots] = False

@@ -40,7 +40,7 @@ class Formula(Index):
 
     _state_table = declare(metric=MetricOf(names_with("formula")))
 
-    # the inherited method looks up the metric among those of the scan's kernels, which lack this metric
+    # the inherited method is replaced, because it accepts only the metrics of `_scan.pyx`, which lack this metric
     _check_state = DeclaredState._check_state
 
     def _work(self):

@@ -184,7 +184,7 @@ def sort_graph_by_row_values(graph, copy=False, warn_when_not_sorted=True):
 
 
 def _ascends(graph):
-    """Whether the values of each row of a graph ascend."""
+    """Whether the stored distances of each row of a sparse graph ascend."""
     drops = graph.data[1:] < graph.data[:-1]
     starts = graph.indptr[1:-1]
     drops[starts[(starts > 0) & (starts <= len(drops))] - 1] = False

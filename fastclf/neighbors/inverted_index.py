@@ -36,7 +36,7 @@ class Columns(DeclaredState):
     _state_table = declare(
         row=Array("int32", "n_entries"),  # the row of each entry, ascending within a column
         value=Array("float32 or float64", "n_entries"),  # the value of each entry, in the dtype of X
-        start=Starts("n_columns", "n_entries"),  # column j has the entries start[j] to start[j + 1]
+        start=Starts("n_columns", "n_entries"),  # column j has the entries start[j] to start[j + 1] - 1
         shift=Array("float64", "n_rows"),  # each row's part of the lower bound of its distance from a query
     )
 
@@ -83,7 +83,8 @@ class SparsePass(NamedTuple):
     weight: np.ndarray  # (n_entries + 1,) float64: the factor of each query entry in the lower bound of a distance
     norm: np.ndarray  # (n_queries,) float64: squared norms of queries, or for 'manhattan' sums of absolute values
     found: Heaps | Hits
-    limits: np.ndarray  # (n_queries,) float64: scratch space of the kernel
+    # (n_queries,) float64: scratch space for each query's largest screen (quick bound) of a near row
+    limits: np.ndarray
     # (n_entries + 1,) int64: for each entry of a query, the first entry of its column that is not read yet
     cursor: np.ndarray
     sums: np.ndarray  # (PANEL_ROWS,) float64: scratch space for sums over rows; zeros between two kernel calls

@@ -103,7 +103,8 @@ class Walk:
         n_queries = len(queries.query)
         # search: a Search; queries: its Queries; found: the answers so far, Heaps or Hits
         self.search, self.queries, self.found = search, queries, found
-        # (n_queries,): a row whose screen, an approximate distance, exceeds the query's bound is no neighbour
+        # (n_queries,): the bound above which the screen, an approximate distance, of a row shows that it is no
+        # neighbour
         self.bound = np.full(n_queries, np.inf)
         # (n_queries,) intp: the number of the node, one level above the leaves, at which the walk of each query starts
         self.homes = np.empty(n_queries, np.intp)
@@ -229,7 +230,8 @@ class Tree(Scan):
 
         threads, blocks = self._cut(search, 0, search.memory / 2)
         run(answer, blocks, threads)
-        unwatched = Progress(0, "")  # the walk has already reported the progress of these queries
+        # this search reports no progress, because the walk through the tree has already reported these queries
+        unwatched = Progress(0, "")
         for first in range(0, len(crowded), 64):
             some = np.array(crowded[first : first + 64])
             rows, distances = np.empty((2, len(some)), object)
@@ -258,7 +260,7 @@ class Tree(Scan):
             yield kernels.PAUSED
         state.order = np.argsort(state.homes)
         done = 0
-        # a return ends the loop when the walk is complete
+        # the range has no end of its own; a return ends the loop when all queries are answered
         for start, stop in ranges(0, 1 << 62, _FIRST_NODES, 1 << 20):
             outcome = kernels.walk(self, state, stop - start, self.panels, self.boxes)
             n_done = state.position[0] - (state.position[1] > 0)

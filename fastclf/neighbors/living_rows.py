@@ -30,14 +30,15 @@ class SpareRows:
 
     def __init__(self, buffer=None):
         self._buffer = buffer
-        self._claimed = {}  # key: the length of an array; value: a token of the call that has appended to this array
+        # a dict {length of an array at the buffer's start: token of the call that has appended rows to this array}
+        self._claimed = {}
 
     def __getstate__(self):
         return {"_buffer": None, "_claimed": {}}
 
     def _check_state(self):
         if vars(self).get("_buffer") is not None or vars(self).get("_claimed"):
-            raise ValueError("a file has spare rows; a file without them is wanted")
+            raise ValueError("the file holds spare rows, which no saved file holds; a file without them is wanted")
         self._buffer, self._claimed = None, {}
 
     def extend(self, array, rows):
@@ -94,7 +95,8 @@ class Segments(DeclaredState):
         self._unsealed = False  # whether the next search must make the index of added rows in `_sealed`
         # the index of the last added rows, which are not in `_sealed`; None: the next search makes it
         self._tail = None
-        self._placed = None  # (the mask of the last search, by row number; the same mask by place), or None
+        # the pair (mask of the last search, by row number; the same mask by place), kept for the next search; or None
+        self._placed = None
 
     def __getstate__(self):
         """The attributes from which all others can be made. In files the added rows have the name `_own`."""
@@ -216,7 +218,7 @@ class Segments(DeclaredState):
         """The numbers of the rows at the given places: each place minus the number of holes before this place."""
         return places if self._alive is None else places - np.searchsorted(self._holes, places)
 
-    # Methods that change rows
+    # The next methods add and remove rows.
 
     def _twin(self):
         new = object.__new__(Segments)
@@ -237,7 +239,7 @@ class Segments(DeclaredState):
         new._added, new._spare = self._spare.extend(self._added, rows)
         new._tail = None
         if new._spare is not self._spare:
-            # a new buffer is rarely needed, so that a new index is affordable then
+            # the rows had to be copied into a new buffer; this is so rare that a new index is affordable, too
             new._sealed = self._make(new._added, self.metric)
         if self._alive is not None:
             new._alive, new._spare_alive = self._spare_alive.extend(self._alive, np.ones(len(rows), np.uint8))
@@ -268,7 +270,7 @@ class Segments(DeclaredState):
         new._alive, new._spare_alive = (alive if len(new._holes) else None), SpareRows()
         return new
 
-    # Search methods
+    # The next methods search the rows.
 
     def nearest(self, search, distance_out, index_out):
         """Write the k nearest rows of each query; see `Index.nearest`."""

@@ -129,7 +129,7 @@ class BitPass(NamedTuple):
     query: np.ndarray  # (n_queries, n_words) uint64: the bits of each query, then zeros up to a whole word
     ones: np.ndarray | None  # (n_queries,) intc: the number of ones in each query; None for 'hamming'
     found: Heaps | Hits
-    limits: np.ndarray  # (n_queries, 2) uint64: scratch space of the kernel
+    limits: np.ndarray  # (n_queries, 2) uint64: scratch space for each query's limit of the number of differing bits
     # (n_words, PANEL_ROWS) uint64: scratch space for the bits of some rows; None: the kernel reads X in place
     panel: np.ndarray | None
 
@@ -163,7 +163,7 @@ class Bits(Index):
                 " 'hamming' alone"
             )
 
-    # the inherited method looks up the metric among those of the scan's kernels, which lack this metric
+    # the inherited method is replaced, because it accepts only the metrics of `_scan.pyx`, which lack this metric
     _check_state = DeclaredState._check_state
 
     def _costs(self, queries):

@@ -61,7 +61,7 @@ class Precomputed(Index):
 
     _state_table = declare(X=Matrix("n_rows", "n_features"), metric=MetricOf(names_with("precomputed")))
 
-    # the inherited method looks up the metric among those of the scan's kernels, which lack this metric
+    # the inherited method is replaced, because it accepts only the metrics of `_scan.pyx`, which lack this metric
     _check_state = DeclaredState._check_state
 
     def _check_rest(self, sizes, entries):

@@ -15,7 +15,7 @@ _BLOCK_QUERIES = 1 << 12
 class Circle(NamedTuple):
     """The neighbours of a few consecutive queries, ordered by query, and the weights of their votes."""
 
-    start: int  # the number of the first query
+    start: int  # the number of the first of these consecutive queries
     query: np.ndarray  # (n_found,) intp: the query of each neighbour, counted from the query `start`
     row: np.ndarray  # (n_found,) intp: the row number of each neighbour
     votes: np.ndarray  # (n_found,) float64: the weight of each neighbour's vote
@@ -29,7 +29,8 @@ class Circle(NamedTuple):
 class RadiusVoters(Weighted, RadiusSearch):
     """The base of estimators in which all neighbours within a radius vote on labels or numbers."""
 
-    n_neighbors = None  # `n_neighbors` is no parameter of these estimators: all neighbours within a radius vote
+    # `n_neighbors` is no parameter of estimators by radius, in which all neighbours within a radius vote
+    n_neighbors = None
 
     _optional_k = True
 
@@ -59,7 +60,7 @@ class RadiusVoters(Weighted, RadiusSearch):
                 size = min(4 * size, fit_in(search.memory / 3, 64 * most, _BLOCK_QUERIES))
 
     def _weighed(self, start, index, distance):
-        """The Circle of a block of queries; `index` and `distance` have an array of neighbours for each query."""
+        """The Circle (neighbours, votes) of a block of queries; `index` and `distance` have an array per query."""
         count = np.array([len(rows) for rows in index], np.intp)
         query, row = np.repeat(np.arange(len(count)), count), np.concatenate(list(index))
         votes = np.ones(len(row))

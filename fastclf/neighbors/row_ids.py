@@ -11,7 +11,7 @@ from .living_rows import SpareRows
 
 
 def _longest_tail(n):
-    """The most unsorted ids among n: few enough to be sorted in each call, and so many that merging is rare."""
+    """The largest number of unsorted ids among n: few are sorted fast in each call, many make merging rare."""
     return 64 + 4 * isqrt(n)
 
 

@@ -91,12 +91,12 @@ class Scan(Index):
 
     def _costs(self, queries):
         X, d = self.X, self.X.shape[1]
-        # bytes of a query in float64, of its copy in the type of X, and of the arrays that compare the two
+        # the number of bytes of a query: in float64, in its copy in X's dtype, and in arrays that compare the two
         query_bytes = d * (16 if queries.dtype == X.dtype else 56)
         return d, d, query_bytes, d * kernels.PANEL_ROWS[X.dtype.name] * X.itemsize
 
     def _cheap_range(self, n_queries):
-        # a power takes 20 ns, any other operation at most 0.3 ns
+        # fewer rows fit a range for 'minkowski': a power takes 20 ns, any other operation at most 0.3 ns
         return max(1, super()._cheap_range(n_queries) // (16 if self.metric.name == "minkowski" else 1))
 
     def _queries(self, search):

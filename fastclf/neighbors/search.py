@@ -20,7 +20,7 @@ from .metrics import numbered
 
 kernels = _simd.load("neighbors._scan")
 
-# The largest number of queries in a block.
+# The largest number of queries in a block, whose queries are searched together.
 _BLOCK_QUERIES = 1024
 
 # The largest number of coordinates in a block of queries. A block is compared with one row in 5 ms, even if every
@@ -49,9 +49,9 @@ class Search(NamedTuple):
     allowed: np.ndarray | None  # (n_rows,) uint8: 1 for each row that may be found; None: all rows may be found
     progress: Progress  # the object that counts the finished (query, row) pairs
     n_jobs: int | None = None
-    memory: float = 256.0  # megabytes for all threads, beyond the arrays of the answer
+    memory: float = 256.0  # the number of megabytes that all threads together may use, beyond the arrays of the answer
     fewer: bool = False  # whether a query may find fewer than k rows; its list is then filled with NO_ROW at infinity
-    first: int = 0  # the number that messages give to the first query
+    first: int = 0  # the number that error messages give to the first of the queries
 
     def of(self, chosen):
         """The same search for some of its queries, which `chosen` (a slice or numbers) selects."""
@@ -70,14 +70,14 @@ class Heaps:
 
     __slots__ = ("distance", "first_rows", "index", "k", "tau")
 
-    most_rows = None  # the largest number of rows in a range; None: no limit
+    most_rows = None  # the largest number of rows in a range that one kernel call searches; None: no limit
 
     def __init__(self, distance, index):
         # kernels push pairs of a distance and a row number into these heaps, one heap per query (`_heap.pxd`)
         self.distance = distance  # (n_queries, k), float64: the distances of each query's nearest rows so far
         self.index = index  # (n_queries, k), intp: the row numbers of each query's nearest rows so far
         self.k = index.shape[1]
-        # (n_queries,) float64, lowered by kernels: a row farther away than this is no neighbour
+        # (n_queries,) float64, lowered by kernels: the distance beyond which a row is no neighbour of the query
         self.tau = np.full(len(index), np.inf)
         # the number of rows of the first range, which is short because every row may be pushed into a heap
         self.first_rows = (1 << 20) // (len(index) * self.k.bit_length())
@@ -115,10 +115,10 @@ class Hits:
 
     __slots__ = ("distance", "first_rows", "most_rows", "pieces", "query", "row", "tau")
 
-    k = 0  # 0 tells kernels that all rows within the radius tau are wanted
+    k = 0  # the number of neighbours wanted; 0 tells kernels that all rows within the radius tau are wanted
 
     def __init__(self, n_queries, radius, capacity, unit=1):
-        # the largest number of rows in a range whose hits fit the buffer
+        # the largest number of rows in a range whose hits fit the buffer, even if each row is a hit of each query
         self.most_rows = max(unit, capacity // n_queries // unit * unit)
         self.first_rows, capacity = self.most_rows, max(capacity, self.most_rows * n_queries)
         self.tau = np.full(n_queries, radius, np.float64)  # (n_queries,): the radius of each query
@@ -132,7 +132,7 @@ class Hits:
         The hits of query i end before ends[i].
         """
         query, row, distance = self.query[:n_hits], self.row[:n_hits], self.distance[:n_hits]
-        # the sorted numbers, one for each hit, differ and fit 64 bits
+        # the sort need not be stable: the sorted numbers, one for each hit, are distinct (and fit 64 bits)
         order = np.argsort(query * (int(row.max(initial=0)) + 1) + row)
         return row[order], distance[order], np.cumsum(np.bincount(query, minlength=len(self.tau)))
 
@@ -157,7 +157,7 @@ class Index(DeclaredState):
     _step(state, start, stop) : search rows start to stop in this pass; returns the number of hits in the buffer
     """
 
-    unit = 1  # ranges of rows are cut at multiples of this number
+    unit = 1  # the ranges of rows into which a search is cut begin at multiples of this number
 
     _state_table = declare(X=Array("float32 or float64", "n_rows", "n_features", least=1))
 
@@ -285,10 +285,10 @@ class Index(DeclaredState):
         return threads, blocks, list(pairwise([*cuts, n]))
 
     def _begin(self, state, first, last):
-        """Called before the first range of a pass over the rows first to last."""
+        """A hook for subclasses, called before the first range of a pass over the rows first to last."""
 
     def _end(self, state):
-        """Called after the last range of a pass; returns a generator of further steps of work."""
+        """A hook for subclasses, called after the last range of rows; returns an iterable of further steps."""
         return ()
 
     def _most_queries(self, k):

@@ -219,7 +219,8 @@ class Voters(Weighted, WeightedNeighbors):
         def judge(ballot):
             rows = ballot.rows
             ballot, row = ballot._replace(rows=np.arange(len(rows))), search.self_row[rows]
-            if callable(self.weights):  # the function's votes may depend on the number of neighbours
+            # a function is called once for each number k of neighbours, because its votes may depend on k
+            if callable(self.weights):
                 for k in range(1, k_max + 1):
                     errors[rows, k - 1] = self._error_each(self._weigh(ballot.first(k, self._weight)), row, k)[:, -1]
                     yield

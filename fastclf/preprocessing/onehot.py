@@ -381,7 +381,8 @@ def _categorical(X, owner):
         if column.dtype.kind == "c":
             raise ValueError(f"Complex data not supported: X has dtype {column.dtype}; labels are wanted")
         if column.dtype.kind == "f" and column.dtype.itemsize > 8:
-            columns[j] = column = column.astype(np.float64)  # files hold floats of at most 64 bits
+            # longer floats are converted, because saved files hold floats of at most 64 bits
+            columns[j] = column = column.astype(np.float64)
         if column.dtype.kind == "f" and np.isinf(column).any():
             raise ValueError(f"Input X contains infinity in column {j}; {owner} wants finite numbers or NaN")
     return columns

@@ -220,7 +220,8 @@ class PolynomialFeatures(FeatureMap):
                     for i in reversed(range(degree)):
                         factor = position[:, i]
                         product = values[:, factor] * product
-                        # add the number of products with the same factors before i and a smaller factor i
+                        # a product's number among those of its degree is the sum over i of the number of products with
+                        # the same factors before i and a smaller factor i
                         begin = rest[degree - i][columns[:, position[:, i - 1]]] if i else size[degree]
                         number = number + begin - later[degree - i][columns[:, factor]]
                     _require_finite(product)

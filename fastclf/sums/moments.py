@@ -151,5 +151,5 @@ def joined_products(blocks, d):
 
 
 def _padded(d):
-    """The number of rows and columns of a matrix of products, which whole tiles cover."""
+    """The number of rows and columns, d rounded up to whole tiles, of the matrix of products of d columns."""
     return -(-d // kernels.TILE) * kernels.TILE

@@ -82,7 +82,8 @@ cdef inline vec exp_at_most_0(vec x) noexcept nogil:
         return exp_of_negative(-larger(-x, x - x))
 
 
-@cdivision(True)  # the debug build's check for a divisor of 0 does not work for vectors
+# the debug build's check for a divisor of 0, which does not work for vectors, is off in the next function
+@cdivision(True)
 cdef inline vec tanh_of(vec x) noexcept nogil:
     cdef vec size = absolute(x), e = exp_at_most_0(-(size + size))
     if vec is vec_f:

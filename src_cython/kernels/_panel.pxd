@@ -109,7 +109,7 @@ cdef inline void put_panel(
             put_sparse(X.single, X, Z, columns, start, n, panel, clear)
         else:
             put_sparse(X.double_, X, Z, columns, start, n, panel, clear)
-    elif not clear:  # dense rows overwrite all lines, and so need no clearing
+    elif not clear:  # a panel of dense rows is not cleared, because the next rows overwrite all its lines
         if X.single != NULL:
             put_dense(X.single, X.d, Z, columns, start, n, panel)
         else:

@@ -18,7 +18,8 @@ from kernels._panel cimport HALF, packed_t, put_panel
 from _vector cimport LANES_D, LANES_F, fmadd, fmadd_d, require, spread, spread_d, vec, vec_d, vec_f, widen
 
 cdef enum:
-    ROWS = 3        # half a panel is multiplied by this number of dense rows z at once, which takes 12 vectors of sums
+    # half a panel is multiplied by this number of dense rows z at once, whose sums take 12 vector registers
+    ROWS = 3
 
 WIDE_F = 2 * HALF * LANES_F
 WIDE_D = 2 * HALF * LANES_D
@@ -28,10 +29,11 @@ WIDE_D = 2 * HALF * LANES_D
 ctypedef struct block_t:
     kernel_t kernel
     matrix_t X                 # the matrix that has the rows x
-    packed_t Z                 # the packed rows z of the block
-    const int64_t* rows        # (n_rows,): the number, among the packed rows, of each row of the block
+    packed_t Z                 # the packed rows among which are the rows z of the block
+    # (n_rows,): for each row of the block of the kernel matrix, its number among the packed rows
+    const int64_t* rows
     Py_ssize_t n_rows
-    # (n_columns,): the row number in X of each column of the block; NULL: column i belongs to row i of X
+    # (n_columns,): for each column of the block of the kernel matrix its row number in X; NULL: column i is row i of X
     const int64_t* columns
 
 # Pointers to the arrays of a `Scratch` of `fastclf/kernels/values.py`, the scratch space of one thread. Nothing is kept
@@ -49,15 +51,16 @@ ctypedef struct cached_t:
     # (n_slots, width): kernel values of a row z with all columns of the block; kernels fill in missing values
     char* table
     Py_ssize_t width
-    const int64_t* slot        # (n_rows,): the slot, a row of `table`, of each row of the block; negative: no slot
-    # (n_rows,): 1 if the slot of the row already has its kernel values; NULL: there is no cache
+    # (n_rows,): for each row of the block its slot, a row of the cache `table`; negative: it has no slot
+    const int64_t* slot
+    # (n_rows,): 1 if the row's slot of the cache already has its kernel values; NULL: there is no cache
     const unsigned char* ready
 
 # `add` computes the sums f[o, i] += sum_r coef[o, r] K(z_rows[r], x_i) for each of n outputs o.
 ctypedef struct sums_t:
     const double* coef         # (n, n_rows): the coefficient of each row of the block in each output
     double* f                  # (n, ld): the sums f[o, i] for each output o and row x_i; `add` adds to them
-    Py_ssize_t n               # the number n of outputs
+    Py_ssize_t n               # the number n of outputs o of the sums f[o, i]
     Py_ssize_t ld              # the distance between the starts of two rows of f, in doubles
 
 
@@ -198,7 +201,7 @@ cdef void accumulate(const vec* const* k, const double* coef, Py_ssize_t n_rows,
     """f += sum_r coef[r] k[r] for each row of a panel, summed over r in order."""
     cdef Py_ssize_t wide = 2 * HALF * (LANES_F if vec is vec_f else LANES_D), i = 0, r
     cdef vec_d s0, s1, s2, s3, s4, s5, s6, s7, a
-    while i < wide:  # a panel is as wide as 8 or 16 vectors of doubles
+    while i < wide:  # a panel of doubles is 8 vectors of doubles wide, and a panel of floats up to 16
         s0 = (<vec_d*> (f + i))[0]
         s1 = (<vec_d*> (f + i))[1]
         s2 = (<vec_d*> (f + i))[2]

@@ -56,14 +56,15 @@ CODES = {
 
 ctypedef struct bits_t:
     int code
-    const unsigned char* X     # (n, n_bytes) the packed rows
+    const unsigned char* X     # (n, n_bytes) the bits of the rows that are searched, packed into bytes
     Py_ssize_t n_bytes
     Py_ssize_t n_words         # the number of 64-bit words of a query; the padding after its n_bytes bytes is 0
     Py_ssize_t n_bits
-    const uint64_t* Q          # (n_queries, n_words) the queries
+    const uint64_t* Q          # (n_queries, n_words) the bits of the queries, packed into words
     const int* ones            # (n,) the number of ones in each row; NULL for Hamming
     const int* query_ones      # (n_queries,) the number of ones in each query; NULL for Hamming
-    limit_t* limit             # (n_queries,) per query the largest number of differing bits at a distance up to tau
+    # (n_queries,) each query's limit: the largest number of differing bits at a distance up to tau
+    limit_t* limit
 
 
 cdef inline void set_limit(const bits_t* b, const search_t* s, Py_ssize_t query) noexcept nogil:
@@ -174,7 +175,7 @@ cdef void scan_panels(
             count0 = count1 = spread_b(0)
             i = 0
             while i < b.n_words:
-                last = min(i + 31, b.n_words)  # 31 steps, each of at most 8 bits, fit a counter of one byte
+                last = min(i + 31, b.n_words)  # a counter of one byte can add 31 counts, each of at most 8 bits
                 bytes0 = bytes1 = spread_b(0)
                 while i < last:
                     spread_q = spread_b(q[i])

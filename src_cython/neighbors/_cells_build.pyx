@@ -15,7 +15,7 @@ PANEL_ROWS, BLOCK_ROWS = PANEL, BLOCK
 
 
 cdef inline const unsigned char* code_at(const unsigned char* code, Py_ssize_t place, Py_ssize_t width) noexcept nogil:
-    """The first 4 coordinates of the code at a place; the next 4 lie 4 PANEL bytes farther, and so on."""
+    """The address of the first 4 coordinates of the code at a place; each 4 more lie 4 PANEL bytes farther."""
     return code + place // PANEL * PANEL * width + place % PANEL * 4
 
 

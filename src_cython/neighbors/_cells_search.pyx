@@ -32,7 +32,7 @@ from fastclf._heap cimport sort as sort_heap
 cdef enum:
     NEAR_CELLS = 4    # this number of cells, those nearest to the query, are searched first, which makes tau small
     MOST_NEAR = 64    # the largest number of cells that are searched in the order of distance, until tau is finite
-    STEP = 1024       # the number of panels after which the budget is checked
+    STEP = 1024       # the number of panels that are searched between two checks of the budget of a call
 
 # The outcomes of a call: every query is answered, the budget is spent, or another index is to answer the query.
 cdef enum:
@@ -43,11 +43,12 @@ FINISHED, PAUSED, CROWDED = DONE, SPENT, LEFT
 
 # The indices of the numbers in the array `position` of a Visit, which say where a search has been interrupted.
 cdef enum:
-    QUERY       # the number of queries answered, or left to the filter
+    QUERY       # the number of queries that by now are answered, or left to the filter
     N_CELLS     # the number of cells of the query that were taken in the order of distance; -1: the query is not begun
     N_RANGES    # the number of ranges of panels that have been listed for the search of this query
-    RANGE       # the range that is searched next
-    LISTED      # whether the ranges of the cells beyond the first N_CELLS have been listed, too
+    RANGE       # the number, on the list of ranges of panels, of the range that is searched next
+    # whether the ranges of all other cells, which are not taken in the order of distance, have been listed, too
+    LISTED
 
 ctypedef fused celled_t:
     euclidean_t
@@ -74,7 +75,7 @@ ctypedef struct cells_t:
     # (n_cells,) begin: the first panel of each range that is to be searched; end: the panel behind its last one
     Py_ssize_t* begin
     Py_ssize_t* end
-    Py_ssize_t* position            # the position in the search, indexed by QUERY to LISTED
+    Py_ssize_t* position            # numbers that say where a search has been interrupted, indexed by QUERY to LISTED
     # the largest share of the panels that is searched; a query that needs more is left to the filter
     double most
 
@@ -85,7 +86,8 @@ cdef void measure_centers(const cells_t* c, const signed char* point, Py_ssize_t
     cdef const unsigned char* z = c.code
     cdef const int* q = <const int*> point
     cdef int base = 0
-    cdef vec_i sums[PANEL]  # only the first PANEL // LANES_F vectors are used: all of them in a build without SIMD
+    # a sum for each row of a panel, in the first PANEL // LANES_F vectors: in a build without SIMD all vectors
+    cdef vec_i sums[PANEL]
     for i in range(width):
         base += point[i] * point[i] + 2 * PRODUCT_OFFSET * point[i]
     while first < c.n_cells:
@@ -116,7 +118,7 @@ cdef inline Py_ssize_t nearest_cell(const int* far, Py_ssize_t n) noexcept nogil
 
 
 cdef inline void list_range(cells_t* c, Py_ssize_t cell, double reached) noexcept nogil:
-    """Put the panels of a cell that may have rows within reach on the list, if there are any."""
+    """Put the range of a cell's panels that may have near rows, if there are any, on the list of ranges to search."""
     cdef double r = reached + c.slack[cell], at = sqrt(c.far[cell])
     cdef double low = (at - r) * (at - r) * (1 - 1e-9) - 1 if at > r else -1
     cdef double high = (at + r) * (at + r) * (1 + 1e-9) + 1

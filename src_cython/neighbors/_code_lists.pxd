@@ -12,18 +12,22 @@ ctypedef struct filter_t:
     const unsigned char* code       # the codes of all rows of X, in panels of rows side by side
     # (n_places,) the row whose code is at each place, n_rows at an unused place; NULL: row i is at place i
     const Py_ssize_t* rows
-    const int* half                 # (n_rows,) floor(|c(x)|^2 / 2) of each row's code; 0 for dot, unused for manhattan
+    # (n_rows,) floor(|c(x)|^2 / 2) for each row's code c(x); 0 for dot, unused for manhattan
+    const int* half
     const float* slack              # (n_blocks,): the largest coding error e(x) in each block of rows
-    const float* length             # (n_blocks,) the largest |c(x)| + e(x) of each block of rows, for dot
-    const unsigned char* query_code  # (n_queries + padding, width) codes: int8, or for manhattan bytes of 1..255
-    # (n_queries,) the query's term in the limit of inner products of codes; see `key_limit`
+    # (n_blocks,) for dot: the largest |c(x)| + e(x), norm of a code plus its error, in each block of rows
+    const float* length
+    # (n_queries + padding, width) the codes of the queries: int8, or for manhattan bytes of 1..255
+    const unsigned char* query_code
+    # (n_queries,) the query's term in the limit that decides by an inner product of codes whether a row may be near
     const double* query_base
-    const double* query_slack       # (n_queries,) e(q), the error of the query's code
+    const double* query_slack       # (n_queries,) e(q), the coding error of each query
     const double* query_length      # (n_queries,) |c(q)|, the norm of the query's code, for dot
     const double* query_per         # (n_queries,): the factor that converts a distance into units of the codes' step
     # (n_queries,) for dot: the inner product mu'q of query and rows' centre, plus a bound of the errors
     const double* query_shift
-    Py_ssize_t stride               # every stride-th block is in the sample, which is searched first; 0: no sample
+    # every stride-th block of rows belongs to a sample of rows that is searched first; 0: there is no sample
+    Py_ssize_t stride
     Py_ssize_t capacity             # the number of rows for which each candidate list has space
     Py_ssize_t* list_size           # (n_queries,): the number of rows in the candidate list of each query
     # (n_queries,): the number of rows at which each query's candidate list is shortened next
@@ -34,8 +38,8 @@ ctypedef struct filter_t:
     double* best_key                # (n_best,) the keys of a heap of the rows of one list that are measured next
     Py_ssize_t* best_row            # (n_best,) the row numbers of the heap of `best_key`
     Py_ssize_t n_best
-    Py_ssize_t n_measured           # the number of rows measured so far
-    Py_ssize_t n_refined            # the number of lists refined so far
+    Py_ssize_t n_measured           # the number of rows whose distances have been computed so far
+    Py_ssize_t n_refined            # the number of times that a candidate list has been shortened so far
 
 
 cdef inline int fill_filter(filter_t* f, index, state) except -1:
@@ -114,7 +118,7 @@ cdef inline void prepare_codes(
     if metrics.code == COSINE:
         norm2 = metrics.cosine.query_norm2
     elif metrics.code == DOT:
-        norm2 = s.query_error  # for dot, `query_error` has the norms of the queries
+        norm2 = s.query_error  # for dot, the norms of the queries are taken from `query_error`
     model.neighbors.encode(model, s.query, norm2, n, &codes, scratch[0])
     for query in range(n):
         f.list_size[query] = 0

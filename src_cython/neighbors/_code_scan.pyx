@@ -35,8 +35,7 @@ cdef inline void products_tile(
     const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t row, Py_ssize_t query,
     const int* limit
 ) noexcept nogil:
-    """Put rows of 2 vectors on the lists of 4 queries if their inner product minus half their square reaches the limit.
-    """
+    """Put rows of 2 vectors on 4 queries' lists if the codes' product, less half the row's square, reaches a limit."""
     cdef Py_ssize_t n = f.width // 4, g, i, r
     cdef const unsigned char* x = f.code + row // PANEL * PANEL * f.width + row % PANEL * 4
     cdef const unsigned char* y = (

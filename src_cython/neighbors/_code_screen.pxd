@@ -200,7 +200,8 @@ cdef inline void products_row(
     cdef Py_ssize_t n = f.width // 4, g, i, r
     cdef const unsigned char* x = f.code + place * f.width
     cdef const int* q = <const int*> (f.query_code + query * f.width)
-    cdef vec_i sums[PANEL]  # only the first PANEL // LANES_F vectors are used: all of them in a build without SIMD
+    # a sum for each row of a panel, in the first PANEL // LANES_F vectors: in a build without SIMD all vectors
+    cdef vec_i sums[PANEL]
     cdef unsigned int near
     for i in range(PANEL // LANES_F):
         sums[i] = -(<const vec_i*> (f.half + place))[i] if coded_t is not dot_t else spread_i(0)

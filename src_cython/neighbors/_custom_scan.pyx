@@ -107,7 +107,8 @@ def lower_bounds(
                 a = from_pivots[row, p]
                 b = to_pivots[p]
                 a = fabs(a - b) - slack * (a + b)
-                if a > bound:  # the comparison is false if a is NaN, the difference of two infinities
+                # if both distances from a pivot are infinite, their difference is NaN, and the comparison is false
+                if a > bound:
                     bound = a
             bound_out[row] = bound
 

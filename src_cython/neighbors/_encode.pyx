@@ -76,7 +76,7 @@ ctypedef struct coder_t:
     float shift
     double kappa
     bint absolute                   # whether errors and norms of codes are sums of absolute values, not Euclidean norms
-    bint inner                      # whether the codes are for inner products
+    bint inner                      # whether the codes are for a search by inner products, not by distances
     float* w                        # (d, ROWS_F) scratch space: the centred rows of a panel
     float* y                        # (n_codes + 4, ROWS_F) scratch space: the projections of the rows of a panel
     int* code                       # (n_codes, ROWS_F) scratch space: the codes of the rows of a panel
@@ -218,7 +218,8 @@ cdef void code_panel(
             v = z[j * ROWS_F + r] * inverse
             t = v if v < 127 else 127
             t = t if t > -127 else -127
-            i = (t + <float> 12582912) - <float> 12582912  # adding and subtracting 1.5 2^23 rounds to an integer
+            # adding and subtracting 1.5 2^23 rounds a float to an integer
+            i = (t + <float> 12582912) - <float> 12582912
             t = (v if c.inner else t) - i
             far[r] += (t if t > 0 else -t) if c.absolute else t * t
             near[r] += i * i

@@ -153,7 +153,7 @@ cdef double exact_form(const formula_t* f, const double* x, const double* q) noe
             s += t * inner
     if not isfinite(s):  # a term has overflowed, or infinities of both signs have been added
         return INFINITY
-    return sqrt(s) if s > 0 else 0  # rounding may make a sum negative
+    return sqrt(s) if s > 0 else 0  # rounding may make the sum negative, of which no root can be taken
 
 
 cdef double exact(const formula_t* f, Py_ssize_t row, const double* q, const double* notes) noexcept nogil:
@@ -177,7 +177,8 @@ cdef double exact(const formula_t* f, Py_ssize_t row, const double* q, const dou
     return 0 if b < 0 else (2 if b > 2 else b)
 
 
-@cdivision(True)  # the debug build's check for a divisor of 0 does not work for vectors
+# the debug build's check for a divisor of 0, which does not work for vectors, is off in the next function
+@cdivision(True)
 cdef unsigned int near_quotients(const formula_t* f, const double* q, double tau) noexcept nogil:
     cdef const vec_d* x = <const vec_d*> f.panel
     cdef vec_d s0, s1, b0, b1, a0, a1, most, p

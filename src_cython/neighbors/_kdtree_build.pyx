@@ -21,7 +21,7 @@ cdef inline Py_ssize_t middle(Py_ssize_t first, Py_ssize_t last) noexcept nogil:
 cdef Py_ssize_t widest(
     const floating* X, Py_ssize_t d, const Py_ssize_t* rows, Py_ssize_t n, const double* scale
 ) noexcept nogil:
-    """The coordinate with the largest range times scale over 64 of the rows; over all rows if these 64 are equal."""
+    """The coordinate with the largest range, times its factor, among 64 of the rows; among all if these are equal."""
     cdef Py_ssize_t step = max(1, n // 64), i, j, best = 0
     cdef double largest = 0
     cdef floating low, high, x
@@ -145,8 +145,8 @@ ctypedef struct leaves_t:
     Py_ssize_t d
     Py_ssize_t n
     const double* scale  # (d,) the factor by which the range of each coordinate is multiplied before a comparison
-    Py_ssize_t* rows     # (n,) row numbers, which are sorted in place
-    Py_ssize_t* moved    # (n,) scratch space for row numbers
+    Py_ssize_t* rows     # (n,) row numbers, which are sorted by leaf in place
+    Py_ssize_t* moved    # (n,) scratch space for row numbers while they are sorted
 
 
 cdef void sort_leaves(
@@ -192,7 +192,7 @@ def cut_leaf(Py_ssize_t first, Py_ssize_t last):
 
 
 def widest_side(const floating[:, ::1] X, const Py_ssize_t[::1] rows, const double[::1] scale):
-    """The coordinate of the rows with the largest range times scale; see `widest`."""
+    """The coordinate in which the given rows have the largest range, times the coordinate's factor in `scale`."""
     return widest(&X[0, 0], X.shape[1], &rows[0], rows.shape[0], &scale[0])
 
 
@@ -200,7 +200,7 @@ def gather_keys(
     const floating[:, ::1] X, Py_ssize_t j, Py_ssize_t start, Py_ssize_t stop, const Py_ssize_t[::1] rows,
     floating[::1] keys,
 ):
-    """keys[i] = X[rows[i], j] for i from start to stop."""
+    """For i from start to stop, copy coordinate j of row rows[i], the key by which rows are partitioned, to keys[i]."""
     cdef Py_ssize_t i
     with nogil:
         for i in range(start, stop):
@@ -208,7 +208,7 @@ def gather_keys(
 
 
 def select_key(const floating[::1] keys, Py_ssize_t rank, floating[::1] scratch):
-    """The key of the given rank, and the number of smaller keys; see `select`."""
+    """The pair (key of the given rank in ascending order, number of smaller keys)."""
     cdef Py_ssize_t n_less
     cdef floating key
     with nogil:
@@ -220,7 +220,7 @@ def partition_rows(
     const floating[::1] keys, const Py_ssize_t[::1] rows, Py_ssize_t start, Py_ssize_t stop, floating pivot,
     Py_ssize_t[::1] cursor, Py_ssize_t[::1] moved,
 ):
-    """Partition rows start to stop by the pivot; see `partition`."""
+    """Append rows start to stop to two lists in `moved`: those with keys below the pivot, and those above it."""
     with nogil:
         partition(&keys[start], &rows[start], stop - start, pivot, &cursor[0], &moved[0])
 

@@ -66,7 +66,7 @@ ctypedef struct walk_t:
     const Py_ssize_t* homes       # (n_queries,) the home of each query, the node at which its walk begins
     Py_ssize_t* n_begun           # the number of queries begun so far
     Py_ssize_t* height            # the number of nodes on the stack
-    Py_ssize_t* n_hits            # the number of hits in the buffer
+    Py_ssize_t* n_hits            # the number of hits, rows found within the radius of their query, in the buffer
     Py_ssize_t* n_kept            # the number of hits in the buffer that belong to completed queries
     # (STACK,) the screen of the box of each node on the stack, a bound of its rows' distances
     double* near

@@ -19,7 +19,8 @@ cdef inline double limit_of(double tau) noexcept nogil:
     return NAN if tau == INFINITY else tau * tau * (1 + 1e-15) + 1e-300
 
 
-@cdivision(True)  # the debug build's check for a divisor of 0 does not work for vectors
+# the debug build's check for a divisor of 0, which does not work for vectors, is off in the next function
+@cdivision(True)
 cdef void scan_missing(
     search_t* s, const floating* X, const double* Q, double* limit, Py_ssize_t start, Py_ssize_t stop, double* panel
 ) noexcept nogil:

@@ -74,7 +74,7 @@ cdef inline int measure_norm(
         if norm2_out[0] > 0:
             scale_out[0] = sqrt(norm2_out[0])
     else:
-        # a norm below `_LEAST_NORM` of `fastclf/neighbors/scan.py` counts as 0
+        # a query's norm below this number, `_LEAST_NORM` of `fastclf/neighbors/scan.py`, counts as 0
         error_out[0] = sqrt(norm2_out[0])
         if error_out[0] < 1e-140:
             error_out[0] = 0

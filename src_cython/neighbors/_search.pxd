@@ -22,7 +22,7 @@ ctypedef struct search_t:
     const void* screen_query
     # (n_queries,) the distance between each query and its copy in X's type; for dot the query's norm
     const double* query_error
-    double* tau                   # (n_queries,) a row farther away than this is no neighbour
+    double* tau                   # (n_queries,) tau: the distance beyond which a row is no neighbour of the query
     # (n_queries,): the largest screen (a bound by rounded values) of a row within tau; -1 for padding queries
     double* bound
     Py_ssize_t k                  # the number of neighbours of each query; 0: all rows within tau are wanted
@@ -30,9 +30,10 @@ ctypedef struct search_t:
     Py_ssize_t* index             # (n_queries, k) the row numbers of each query's heap of (distance, row) pairs
     const unsigned char* allowed  # (n_rows,) 1 for each row that may be found; NULL: all rows may be found
     const Py_ssize_t* self_row    # (n_queries,) the row that each query is and must not find; or NULL
-    Py_ssize_t* hit_query         # (capacity,) the query of each hit
-    Py_ssize_t* hit_row           # (capacity,) the row of each hit
-    double* hit_distance          # (capacity,) the distance of each hit
+    Py_ssize_t* hit_query         # (capacity,) the query number of each hit, a row found within the query's radius
+    Py_ssize_t* hit_row           # (capacity,) the row number of each hit, a row found within the query's radius
+    # (capacity,) the distance from the query of each hit, a row found within the query's radius
+    double* hit_distance
     Py_ssize_t n_hits
     Py_ssize_t capacity
     # the number of (row, query) pairs that passed the screen, a quick test, and are not yet measured

@@ -42,7 +42,7 @@ cdef inline double vote(const ballot_t* b, Py_ssize_t q, Py_ssize_t j) noexcept 
 
 
 cdef inline bint beats(const count_t* c, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-    """Whether class a wins against class b."""
+    """Whether class a wins against class b, by more votes or by the rule for ties."""
     if c.count[a] != c.count[b]:
         return c.count[a] > c.count[b]
     if c.nearer and c.far[a] != c.far[b]:
@@ -118,7 +118,8 @@ def take(
     add up to k or more.
     """
     cdef Py_ssize_t q, j
-    cdef double before, left, w, enough = k * (1 - 1e-12)  # a sum of weights may be just below k by rounding
+    # the sum of weights from which on no neighbour is taken; by rounding, a sum of k may be just below k
+    cdef double before, left, w, enough = k * (1 - 1e-12)
     with nogil:
         for q in range(index.shape[0]):
             before = 0

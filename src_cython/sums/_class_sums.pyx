@@ -12,7 +12,7 @@ from _numbers cimport FLOAT, number, real, row_of, rows_of, rows_t
 from _vector cimport LANES_D, fmadd_d, prefetch, spread_d, vec_d, widen
 
 cdef enum:
-    AHEAD = 1024  # rows are prefetched this distance ahead, counted in values
+    AHEAD = 1024  # while a value of X is read, the value that is this number of values ahead is prefetched
     LINE = 64  # the number of bytes of a cache line
 
 

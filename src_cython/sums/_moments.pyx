@@ -17,7 +17,7 @@ from fastclf._aligned import aligned
 from _vector cimport LANES_D, fmadd_d, prefetch, spread_d, vec_d, widen
 
 cdef enum:
-    AHEAD = 512  # a row is prefetched this distance ahead, counted in values
+    AHEAD = 512  # while a value of X is read, the value that is this number of values ahead is prefetched
     WIDE = 2 * LANES_D  # the number of columns of a tile of the Gram matrix; a tile has 4 rows
     PANEL_ROWS = 48  # the number of rows of a panel, which are shifted and copied together
 
@@ -32,7 +32,7 @@ cdef inline vec_d load(const floating* x) noexcept nogil:
 
 
 cdef void pack(const floating* x, double w, const double* c, Py_ssize_t d, double* row, double* total) noexcept nogil:
-    """row = sqrt(w) (x - c); total += w (x - c)."""
+    """For a row x with weight w and the shift c: write sqrt(w) (x - c) to `row`, and add w (x - c) to `total`."""
     cdef vec_d t, weight = spread_d(w), root = spread_d(sqrt(w))
     cdef double u
     cdef Py_ssize_t j = 0, whole = d - d % LANES_D
