@@ -61,8 +61,8 @@ class Csr(DeclaredState):
 
     @property
     def row_bytes(self):
-        # The number of bytes that a copy of the longest row takes, with the array of entry numbers that __getitem__
-        # makes.
+        # The number of bytes of a copy of the longest row, including the array of entry numbers that __getitem__
+        # makes for the copy.
         return 16 + 48 * int(np.diff(self.indptr).max())
 
     def any(self):
@@ -195,7 +195,7 @@ def ascends(entries, starts, strictly=True):
     for start, stop in ranges(0, int(starts[-1]) - 1, _CHECK_ENTRIES):
         drops = compare(entries[start + 1 : stop + 1], entries[start:stop])
         first, last = np.searchsorted(starts, [start + 1, stop + 1])
-        # the first entry of a list may be below the last entry of the list before
+        # a list may begin with a smaller entry than that with which the list before ends
         drops[starts[first:last] - (start + 1)] = False
         if drops.any():
             return False
@@ -240,7 +240,7 @@ def as_rows(X, owner, most=2**31 - 1):
 
 
 def as_unchecked_rows(X, owner):
-    """As `as_rows`, except that an array may have NaN and infinity, which the caller must detect in its scores."""
+    """X as an array, whose NaN and infinity the caller must detect in its scores, or as checked Csr if sparse."""
     if type(X) is not np.ndarray and is_sparse(X):
         return as_csr(X, owner)
     return as_unchecked_matrix(X, owner)

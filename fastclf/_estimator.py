@@ -73,9 +73,9 @@ class only_if:
             return self.method
         try:
             there = bool(self.condition(estimator))
-        except (TypeError, ValueError):  # other methods report wrong parameters
+        except (TypeError, ValueError):  # parameters are wrong, which other methods report
             there = False
-        except AttributeError as error:  # the estimator that this estimator has as a parameter lacks an attribute
+        except AttributeError as error:  # an estimator given as a parameter lacks an attribute
             raise AttributeError(self._missing(estimator)) from error
         if not there:
             raise AttributeError(self._missing(estimator))
@@ -127,7 +127,7 @@ class Estimator(DeclaredState):
 
     _has_shortcuts = False
 
-    _mark_of_fit = "n_features_in_"  # an attribute that every fitted object has
+    _mark_of_fit = "n_features_in_"  # the name of an attribute that every fitted object has
 
     _can_be_saved = True  # whether `save` takes a fitted object, and the class can be made without arguments
 
@@ -371,7 +371,7 @@ class Regressor(Estimator):
 
 
 def r_squared(y, predicted, sample_weight=None):
-    """R^2 of predictions, as in `Regressor.score`."""
+    """The coefficient of determination R^2 of predictions, weighted by `sample_weight`."""
     y = as_numbers(_like(y, predicted))
     sample_weight = as_sample_weight(sample_weight, len(y))
     residual = y - predicted

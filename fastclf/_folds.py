@@ -4,7 +4,7 @@ import numpy as np
 
 
 def is_leave_one_out(fold):
-    """Whether fold i consists of row i alone, for every i."""
+    """Whether the folds are those of leave-one-out in the order of the rows: fold i is row i alone, for every i."""
     return np.array_equal(fold, np.arange(len(fold)))
 
 

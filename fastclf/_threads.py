@@ -305,7 +305,7 @@ def frame_of_caller():
 
 
 def n_numbers(container):
-    """The number of entries of an array, a list or a table, and the number of stored ones of a sparse matrix."""
+    """The number of entries of an array, a list or a table; of a sparse matrix, the number of stored entries."""
     size, shape = getattr(container, "size", None), getattr(container, "shape", None)
     if isinstance(size, (int, np.integer)):
         return int(size)
@@ -320,7 +320,7 @@ def aside_if_many(n_numbers, function, *arguments, **options):
 
 
 def each_aside_if_many(n_numbers, items, *arguments):
-    """The iterable items(*arguments); as `aside_if_many`, also for each of its items."""
+    """The iterable items(*arguments); if it works on a large number of numbers, another thread makes each item."""
     return items(*arguments) if n_numbers <= _MANY_NUMBERS else _each_aside(aside(items, *arguments))
 
 
@@ -380,7 +380,7 @@ def copy_rows(rows, out):
     return out
 
 
-# The lock of all bars.
+# The lock that all progress bars of fastclf share.
 _bar_lock = threading.RLock()
 
 
@@ -397,11 +397,11 @@ def _bar_class(tqdm):
 
 @contextlib.contextmanager
 def _drawing():
-    """Let tqdm draw a bar; after a Ctrl-C, release the lock that tqdm then keeps and other threads would wait for."""
+    """Let tqdm draw a progress bar; a Ctrl-C makes tqdm keep its lock, which is released here for other threads."""
     try:
         yield
     except BaseException:
-        with contextlib.suppress(RuntimeError):  # the last release is that of a lock that this thread does not hold
+        with contextlib.suppress(RuntimeError):  # `release` raises it once this thread no longer holds the lock
             while True:
                 _bar_lock.release()
         raise
@@ -456,7 +456,7 @@ class Progress:
         print(f"{self.label}: {done} {self.unit}, {time.monotonic() - self._began:.1f} s{value}", file=sys.stderr)
 
     def write(self, line):
-        """Print a line on stderr, above the bar if there is one."""
+        """Print a line on stderr, above the progress bar if there is one."""
         if self._bar is None:
             print(line, file=sys.stderr)
         else:
@@ -464,7 +464,7 @@ class Progress:
                 self._bar.write(line, file=sys.stderr)
 
     def extend(self, amount):
-        """Add to the total amount of work."""
+        """Add to the total amount of work of which progress is reported."""
         self.total += amount
         if self._bar is not None:
             self._bar.total = self._units(self.total)

@@ -267,7 +267,7 @@ def encode_labels(y, name="y"):
 
 
 def encode_groups(groups, name="groups"):
-    """As `encode_labels`, but also for numbers that are not whole."""
+    """The pair (classes, codes) that `encode_labels` returns; the labels may also be numbers that are not whole."""
     if groups.dtype.kind == "f":
         return aside_if_many(len(groups), np.unique, groups, return_inverse=True)
     return encode_labels(groups, name)

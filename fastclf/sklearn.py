@@ -143,7 +143,7 @@ def _is_all(names):
 
 
 def _reason_to_stay(name, theirs, ours, names):
-    """Why a name that was not asked for is not replaced, or None."""
+    """The reason not to replace scikit-learn's object, or None; other answers are a reason only if `names` is None."""
     missing = _missing_parameters(theirs, ours)
     if missing:
         return f"has no {', '.join(missing)}"

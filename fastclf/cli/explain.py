@@ -158,7 +158,7 @@ def _linear(model, names, top, categories):
         lines += _more(np.count_nonzero(weights), top, "weights")
         lines.append(f"  {bias:+12.5g}  (the constant)")
         content[label] = {"constant": bias, "weights": dict(zip(names, weights))}
-        if hasattr(model, "C_") and len(model.margin_) == len(coef):  # a support vector machine
+        if hasattr(model, "C_") and len(model.margin_) == len(coef):  # the model is a support vector machine
             lines.append(f"  {model.margin_[i]:12.5g}  (the margin, 1 over the length of the weights)")
             content[label]["margin"] = model.margin_[i]
     return {"scores": content}, lines

@@ -208,7 +208,7 @@ def _matrix(array):
 
 
 def _read_npz(source, target, labelled):
-    """The Table and the labels, from the arrays X and y, or X_train and y_train; without labels also from one array."""
+    """The Table and the labels, from arrays X and y, or X_train and y_train; without labels also from one array."""
     if not zipfile.is_zipfile(source.content):
         raise ValueError("this is not an .npz file")
     with np.load(source.content, allow_pickle=False) as arrays:

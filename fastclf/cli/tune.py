@@ -191,7 +191,7 @@ def _values(text, entry):
 
 
 def _alphas(classifier, data):
-    """At most 30 alphas for which a tree of all rows is pruned differently."""
+    """At most 30 values of ccp_alpha, each of which prunes the tree fitted to all rows to another subtree."""
     tree = classifier
     X = data.X
     if hasattr(classifier, "model"):

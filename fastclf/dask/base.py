@@ -121,7 +121,7 @@ class OnDask:
         return self
 
     def _eagerly(self, f, *args):
-        """The result of f(places, *args); an awaitable of it if the caller runs in the event loop of the client."""
+        """f(places, *args) with the places of the client; an awaitable of it if called in the client's event loop."""
 
         def work():
             with places_of(self.client) as places:

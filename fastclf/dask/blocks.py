@@ -39,7 +39,7 @@ class Summary(NamedTuple):
 
     number: int
     n: int  # the number of rows of the partition that are used; rows of weight 0 may be left out
-    size: int  # the number of entries of the used rows
+    size: int  # the number of entries of the used rows; of sparse rows, of stored entries
     labels: np.ndarray | None  # the sorted distinct labels of the used rows; None without labels
     heavy: bool  # whether any row of the partition has a weight above 0
     counts: np.ndarray | None = None  # the number of rows with each of the labels
@@ -103,9 +103,9 @@ class Source(NamedTuple):
 class Piece(NamedTuple):
     """Consecutive blocks of rows, in one partition or put together from several."""
 
-    first: int  # the number of the first block
-    bounds: list  # the bounds of the blocks, from 0 to the number of rows
-    sources: list  # the rows of the blocks, in order: Sources, or references to arrays that `taken` has copied
+    first: int  # the number of the first of these blocks of rows among all blocks
+    bounds: list  # where the blocks of rows begin and end in this piece, from 0 to its number of rows
+    sources: list  # where the rows are, in order: Sources, or references to arrays that `taken` has copied
     place: str | None
 
 
@@ -216,7 +216,7 @@ def chained_sums(todo, reader, classes, job, job_arguments):
 
     def work(i):
         number, before, sources = todo[i]
-        state = copy.deepcopy(before[0][0][1]) if before else None  # tasks leave their arguments as they are
+        state = copy.deepcopy(before[0][0][1]) if before else None  # a task must not change its arguments
         for at, arrays, start, stop in sources:
             with naming(at):
                 rows, y, weight = reader.read(*arrays)
@@ -261,7 +261,7 @@ class Shards:
         self.counts = np.bincount(codes, np.concatenate(counts), len(self.classes))
 
     def _described(self, arrays, where):
-        """The Partitions, and the (labels, counts) of each; every worker reads the partitions that it holds."""
+        """The Partitions of the rows, and the (labels, counts) of each; a worker reads the partitions that it holds."""
         numbered = list(enumerate(arrays))
         groups = by_place(numbered, lambda item: where[item[0]])
         calls = [
@@ -278,7 +278,7 @@ class Shards:
         return partitions, [(each.labels, each.counts) for each in found if each.labels is not None]
 
     def _pieces(self, bounds):
-        """The blocks as Pieces; a block that several partitions share is assembled where most of its rows are."""
+        """The blocks of rows between `bounds` as Pieces; a block of several partitions goes where most of it is."""
         bounds, pieces, first, shared = np.asarray(bounds), [], 0, []
 
         def close():
@@ -294,7 +294,7 @@ class Shards:
             if n == 0:
                 continue
             last = first + n
-            # the blocks low to high are those that lie within the partition
+            # the blocks of rows with the numbers low to high - 1 lie within the partition
             low, high = int(np.searchsorted(bounds, first)), int(np.searchsorted(bounds, last, side="right")) - 1
 
             def part(start, stop, number=number, arrays=arrays, first=first):
@@ -357,7 +357,7 @@ class Shards:
         return [state for _, state in found]
 
     def _sources(self, start, stop):
-        """(place, Source) of each partition that has some of the rows start to stop."""
+        """The pair (place, Source) of each partition that holds some of the rows from start to stop."""
         first = 0
         for number, arrays, place, n in self.partitions:
             low, high = max(start, first), min(stop, first + n)

@@ -170,7 +170,7 @@ class Facts(NamedTuple):
     """What the client must know of the targets before the tree grows."""
 
     n: int  # the number of rows whose weight is above 0
-    first_value: np.ndarray  # the field `first_value` of the `Target`
+    first_value: np.ndarray  # (n_outputs + 1,): class c of output o has the number first_value[o] + c
     total_weight: float
     weighted: bool  # whether some weight of a row differs from 1
     centre: np.ndarray | float

@@ -35,7 +35,7 @@ from .linear import require_finite_rows, silent, sizes_of, weighed
 from .partitions import naming, threads_of
 
 _NONE = np.empty(0)
-# The largest number of rows for which the client holds the doubt about the class, 8 bytes each: 67 MB.
+# The largest number of rows for which the client holds the weight of each row in the curvature, 8 bytes: 67 MB.
 _DOUBTS = 1 << 23
 # The largest number of values of X that the client collects from the workers for coordinate descent over columns.
 _HELD = 1 << 26
@@ -44,9 +44,9 @@ _ENTRIES = 1 << 20
 
 
 class PanelRows(NamedTuple):
-    """Rows of whole panels."""
+    """Rows of whole panels, which are blocks of rows of a fixed size."""
 
-    first: int  # the number of the first panel of these rows, among all panels
+    first: int  # the number of the panel (block of rows) with which these rows begin, among all panels
     X: object  # the rows as an ndarray or a Csr
     codes: np.ndarray  # (n_rows,), int32: the code of each row's class
     weights: np.ndarray  # (n_rows,), float64: the weight of each row; empty if all weights are 1
@@ -162,7 +162,7 @@ def panels_of(first, parts, reader, classes, factor):
 
 
 def _part(part, reader, classes, factor):
-    """The (rows, codes, weights) of a part of the rows."""
+    """(rows, class codes, weights) of a part of the rows: of a partition, or as copied from another worker."""
     if len(part) == 4:
         number, arrays, start, stop = part
         with naming(number):
@@ -247,7 +247,7 @@ class ShardRows:
             held[part.place] = size + part.n, middle + part.n * (end - part.n / 2)
         kept = [place for place in held if held[place][0]]
         kept.sort(key=lambda place: held[place][1] / held[place][0])
-        # the bounds between workers are multiples of a panel, except the last bound
+        # each worker gets whole panels of PANEL rows; only the last panel may be shorter
         stops = np.cumsum([held[place][0] for place in kept]) // kernels.PANEL * kernels.PANEL
         stops[-1] = n
         self.places, start = [], 0  # for each worker (first panel, last panel + 1, reference to its PanelRows, address)
@@ -262,7 +262,7 @@ class ShardRows:
             start = stop
 
     def _parts(self, start, stop, place):
-        """The parts of the rows start to stop on one worker, in the form that `panels_of` takes."""
+        """The rows start to stop as a list of parts of partitions, for `panels_of`; place: the worker for them."""
         parts, first = [], 0
         for number, arrays, where, n in self.shards.partitions:
             low, high = max(start, first), min(stop, first + n)
@@ -414,7 +414,7 @@ class ShardLikelihood(Likelihood):
 
 
 def _stripped(state):
-    """The same Pass, without its references to rows."""
+    """The Pass without its arrays of class codes and weights, which need not be sent."""
     state.codes = state.weights = None
     return state
 
@@ -447,7 +447,7 @@ class LogisticRegression(OnDask):
             held, codes, weights = rows.here()
             [fit] = path_of([model], [strength], held, codes, len(classes), weights)
         else:
-            # a sequence of the right length replaces codes and weights, whose entries are not read in this process
+            # class codes and weights are not read in this process: a sequence of their length replaces them
             stub = range(len(rows))
             weights = stub if rows.weighted else None
             [fit] = path_of([model], [strength], rows, stub, len(classes), weights, ShardLikelihood)

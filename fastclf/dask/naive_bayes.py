@@ -60,7 +60,7 @@ class _Discrete(_NaiveBayes):
         return model._of_spans(shards.sums(counts, bounds, n_classes, first), first)
 
     def _first_cells(self, model, shards):
-        """None, or the place of each column's first category among all categories."""
+        """The index of each column's first category among those of all columns; None if there are no categories."""
 
 
 @on_dask(plain.MultinomialNB)

@@ -59,28 +59,28 @@ class Shard(NamedTuple):
     """The rows of a place: an index of them, and for each its number in X and its target."""
 
     index: plain.NearestNeighbors
-    rows: np.ndarray  # (n,) intp, ascending: the numbers of the rows in X
+    rows: np.ndarray  # (n,) intp, ascending: the number of each row in X
     targets: np.ndarray | None  # (n, n_outputs): labels or numbers; None if there are none
-    weight: np.ndarray | None = None  # (n,) float64; None: all weights are 1
+    weight: np.ndarray | None = None  # (n,) float64: the weight of each row; None: all weights are 1
 
 
 class Found(NamedTuple):
     """The nearest rows of queries in a shard or, merged, in all: m for each query, in the order of (distance, row)."""
 
-    distances: np.ndarray  # (n_queries, m) float64
-    rows: np.ndarray  # (n_queries, m) intp
-    targets: np.ndarray | None  # (n_queries, m, n_outputs)
-    weight: np.ndarray | None = None  # (n_queries, m) float64; None: all weights are 1
+    distances: np.ndarray  # (n_queries, m) float64: the distance of each neighbour
+    rows: np.ndarray  # (n_queries, m) intp: the number of each neighbour among the fitted rows
+    targets: np.ndarray | None  # (n_queries, m, n_outputs): the target of each neighbour; None: there are no targets
+    weight: np.ndarray | None = None  # (n_queries, m) float64: the weight of each neighbour; None: all weights are 1
 
 
 class Around(NamedTuple):
     """The rows of a shard within a radius of queries, one query after another, each in the order of the rows."""
 
     count: np.ndarray  # (n_queries,) intp: the number of rows found for each query
-    distances: np.ndarray  # (n_found,) float64
-    rows: np.ndarray  # (n_found,) intp
-    targets: np.ndarray  # (n_found, n_outputs)
-    weight: np.ndarray | None  # (n_found,) float64; None: all weights are 1
+    distances: np.ndarray  # (n_found,) float64: the distance of each row found from its query
+    rows: np.ndarray  # (n_found,) intp: the number of each row found among the fitted rows
+    targets: np.ndarray  # (n_found, n_outputs): the target of each row found
+    weight: np.ndarray | None  # (n_found,) float64: the weight of each row found; None: all weights are 1
 
 
 def build(parts, model, starts, labels):
@@ -231,7 +231,7 @@ def neighbours(found, k):
 
 
 def _ballots(model, found, k):
-    """(pieces of the weighted Ballot of merged neighbours, their targets), which the Ballot numbers from 0."""
+    """(Ballots of the merged neighbours with weighted votes, the targets to which indices in the Ballots refer)."""
     weighted = any(part is not None and part.weight is not None for part in found)
     distances, rows, targets, weight = merge(found, None if weighted else k)
     ballot = Ballot(np.arange(len(rows)), distances, np.arange(rows.size).reshape(rows.shape))
@@ -285,11 +285,11 @@ def densities(found, k, n, volume, d):
 class Indexed:
     """The fitted state: references to the Shards, and what the client knows of all rows."""
 
-    _weighted = False  # whether the rows have sample weights
+    _weighted = False  # whether the fitted rows have sample weights
 
     def __init__(self, shards, n, columns, lists):
         self.shards, self.n_samples_fit_ = shards, n
-        self.lists = lists  # the sorted labels of each output, or None
+        self.lists = lists  # the sorted labels of each output; None if targets are not labels
         # a dict of the fitted attributes that do not depend on the shards, such as n_features_in_
         self.columns = columns
         vars(self).update(columns)
@@ -391,7 +391,7 @@ class _Neighbors(OnDask):
         return mask
 
     def _answers(self, X, k, mask, finish, *arguments):
-        """The arrays of finish(Founds of the shards, k, *arguments) for queries X: of a collection lazy."""
+        """The arrays that `finish` makes of the neighbours of queries X in all shards; lazy if X is one of Dask."""
         mask, by_weight = self._checked_mask(mask), self._known()._weighted and finish is not neighbours
         k = self._reach(k, mask, X is None, by_weight)
         search = (nearest_by_weight if by_weight else nearest, k, mask)
@@ -417,7 +417,7 @@ class _Neighbors(OnDask):
         return [chain(part) for part in zip(*blocks)]
 
     def _answer_own(self, places, search, finish, *arguments):
-        """The arrays of the answer for all fitted rows, each without itself."""
+        """The arrays of the answer if the queries are the fitted rows, each of which is not its own neighbour."""
         state, (ask, *rest) = self._known(), search
         found, numbers = [], places.get([places.call(own_numbers, shard) for shard in state.shards])
         for i, shard in enumerate(state.shards):
@@ -430,7 +430,7 @@ class _Neighbors(OnDask):
         return [chain(part)[order] for part in zip(*found)]
 
     def _lazily(self, X, search, empty, finish, *arguments):
-        """Dask arrays of the answer; `empty` has empty arrays of its form, or is None if a search shall tell it."""
+        """The answer as Dask arrays; empty: arrays like them without rows; None: a search of one row makes them."""
         state = self._known()
         X = as_rows(X, "X", type(self).__name__)
         if X.shape[1] != state.n_features_in_:
@@ -481,7 +481,7 @@ class _Neighbors(OnDask):
         return self._plain_unfitted().fit(X, y if self._shows_columns() else y[:, 0], weight)
 
     def _shows_columns(self):
-        """Whether the targets have several columns, or one in a matrix."""
+        """Whether the targets are a matrix, of one or several columns, and not a vector."""
         state = self._known()
         return state.outputs_2d_ if self._labels else state._several
 
@@ -627,14 +627,14 @@ def _circles(model, found):
 
 
 class _Elector(plain.RadiusNeighborsClassifier):
-    """The plain classifier, whose methods take the votes themselves in the place of queries."""
+    """The classifier without Dask, whose methods are given the votes of neighbours found before, instead of queries."""
 
     def _circles(self, X, call, mask):
         return X
 
 
 class _Averager(plain.RadiusNeighborsRegressor):
-    """The plain regressor, whose method takes the votes themselves in the place of queries."""
+    """The regressor without Dask, whose method is given the votes of neighbours found before, instead of queries."""
 
     def _circles(self, X, call, mask):
         return X

@@ -17,7 +17,7 @@ from .blocks import Reader, Shards, joined_rows
 from .linear import require_finite_rows, silent
 from .partitions import naming
 
-# The most samples whose mistakes are logged at a time.
+# The largest number of samples for which the voted perceptron logs its mistakes in one kernel call.
 _LOGGED_SAMPLES = 1 << 16
 
 

@@ -25,7 +25,7 @@ _CHECK_SECONDS = 2
 _GATHER_SECONDS = 30
 
 
-# The number of threads of the present task, on a cluster that is not Dask's.
+# The number of threads that the present task may use, on a cluster that is not Dask's; None on one of Dask.
 OWN_THREADS = ContextVar("OWN_THREADS", default=None)
 
 

@@ -150,7 +150,7 @@ def class_rows(lists):
 
 
 class _PairGram(Gram):
-    """The kernel values between the rows of two classes, with the types that the rows of all classes need."""
+    """The kernel values between the rows of two classes, in the float type that the rows of all classes require."""
 
     def __init__(self, kernel, X, facts, row_numbers, dtype=None):
         super().__init__(kernel, X, dtype or facts.dtype, facts.free_dtype)
@@ -164,7 +164,7 @@ class _PairGram(Gram):
 
 
 def _problem(cls, model, pair, facts, first, second):
-    """The problem of all pairs, in which only the rows of two classes are known; cls: a `Problem` type."""
+    """The optimisation problem of all pairs of classes, with the rows of only one pair; cls: a `Problem` type."""
 
     class PairProblem(cls):
         n_rows = int(facts.sizes.sum())

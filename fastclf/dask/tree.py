@@ -186,7 +186,7 @@ class _Growing:
         return self._subtrees()
 
     def _sorted_out(self, entries):
-        """Take the Entries of new nodes; returns the numbers of the nodes that are large enough to be split here."""
+        """Record the Entries of new nodes; returns the numbers of the nodes that all workers split together."""
         self.entries.update(entries)
         waiting = [number for number, entry in entries.items() if not entry.leaf and entry.n >= self.least]
         self.small += [number for number, entry in entries.items() if not entry.leaf and entry.n < self.least]

@@ -20,7 +20,7 @@ _START, _STOP, _DEPTH, _LIST, _LEAF, _PATH, _CONSTANT = PLACES
 
 _grow = _simd.load("tree._grow")
 
-# The number of an order of a node's rows: `_plain_split.pxd` cuts the sorted list as it is.
+# The value of IN_ORDER in `_plain_split.pxd`: a split cuts the list of a node's rows in its sorted order.
 _IN_ORDER = 0
 
 
@@ -32,7 +32,7 @@ class Entry(NamedTuple):
     leaf: bool
     path: int  # an integer of 64 bits, the seed from which the node's random features are drawn
     row: int  # the number of the row that comes first in the order in which the node's rows were summed
-    numbers: np.ndarray  # the node's numbers, which are a row of `waiting` of a `Part`
+    numbers: np.ndarray  # the sums that a node keeps until it is split: a row of the array `waiting` of a `Part`
 
 
 class Rules(NamedTuple):
@@ -48,10 +48,11 @@ class Rules(NamedTuple):
 class Pieces(NamedTuple):
     """The lists of some columns for each node that is not finished. Tasks do not change them."""
 
-    # the lists' layout, without their items; `common` is None if no worker has a list that leaves out rows
+    # the layout of the sorted lists of columns, without their items; `form.common` is None if no list of any worker
+    # leaves out rows
     form: Sorted
-    # {number of a node: its items (n_columns + 1, rows of the node)}; the last list has the rows in an order that all
-    # workers share. Node i has the children 2 i and 2 i + 1.
+    # {number of a node: items (n_columns + 1, rows of the node)}: a sorted list for each column, then the rows in an
+    # order that all workers share. Node i has the children 2 i and 2 i + 1.
     items: dict
 
     def row_mask(self):
@@ -70,22 +71,22 @@ class Pieces(NamedTuple):
 class Division(NamedTuple):
     """A split of a node, by the place that has its column."""
 
-    record: np.ndarray  # the numbers FEATURE to MISSING that describe the split node
+    record: np.ndarray  # the integers that describe the split node: FEATURE to MISSING of `tree/growth.py`
     subset: np.ndarray  # for a split by categories, the subset of categories that go left
     left: Entry
     right: Entry
 
 
 def _limits(rules, first, stop, **changes):
-    """The `Limits` of a growth that knows only the features first to stop."""
+    """The `Limits` of the growth of a tree on a worker that has only the features from first to stop."""
     monotonic = rules.limits.monotonic
-    if monotonic is not None:  # the list of rows counts as one more feature, which has no constraint
+    if monotonic is not None:  # the list of row numbers counts as one more feature, without a monotonic constraint
         monotonic = np.append(monotonic[first:stop], np.int8(0))
     return rules.limits._replace(**{"monotonic": monotonic, "max_features": stop - first} | changes)
 
 
 def _waiting(growth, entry, place, n=1):
-    """A part with a single waiting node, whose rows are in list number `place`; n: the rows of scratch space."""
+    """A TreePart with one node that waits to be split; place: the number of its list; n: the rows of scratch space."""
     part = TreePart(growth, n)
     node = part.stack[0]
     node[[_START, _STOP, _DEPTH, _LIST]] = 0, entry.n, entry.depth, place
@@ -97,7 +98,7 @@ def _waiting(growth, entry, place, n=1):
 
 
 def _entry(part, place, lists, items):
-    """The waiting node at `place` on the stack, as an Entry; items: the items of all lists."""
+    """The node at `place` on the stack of nodes that wait to be split, as an Entry; items: the items of all lists."""
     node = part.stack[place]
     first = int(items[int(node[_LIST]), int(node[_START])]) & ((1 << lists.row_bits) - 1)
     path = int(node.view(np.uint64)[_PATH])
@@ -106,7 +107,7 @@ def _entry(part, place, lists, items):
 
 
 def root(lists, known, rules, is_short):
-    """The Entry of the root, by the place of the first column."""
+    """The Entry of the root, made by the worker that has the first column."""
     lists = copy(lists)
     d, items = lists.n_features, lists.items
     lists.items = items if is_short else items[:d]
@@ -233,7 +234,7 @@ def advanced(pieces, known, rules, found, open_numbers):
         rules, 0, 0, monotonic=None, min_decrease=0.0, min_leaf_weight=0.0, max_depth=1 << 40, min_split=0, min_leaf=0
     )
     by_labels = CRITERIA[limits.criterion] in ("gini", "entropy", "misclassification")
-    # the criterion determines only the numbers that describe the children, which nobody reads here
+    # any criterion of the same kind will do: it determines only the impurities of the children, which are not used here
     limits = limits._replace(criterion=CRITERIA.index("gini" if by_labels else "squared_error"), max_features=1 << 30)
     items = {number: each for number, each in pieces.items.items() if number not in open_numbers}
     for number, each in sorted((number, each) for part in found for number, each in part.items() if each):
@@ -249,7 +250,7 @@ def advanced(pieces, known, rules, found, open_numbers):
 
 
 def _partitioned(pieces, known, rules, number, found):
-    """A copy of the lists of a node, in which the rows that go left come first."""
+    """A copy of the sorted lists of a split node, in each of which the rows that go left come first."""
     (_, _, left, right), bits = found
     n, d, threads = left.n + right.n, pieces.form.n_features, threads_of(rules.n_jobs)
     items = pieces.items[number].copy()

@@ -44,7 +44,7 @@ def _given_score(y_score, y_pred):
 
 
 def _positive(y_true, y_score, pos_label):
-    """The positive label, after a check that there are two."""
+    """The positive label, after a check that y_true has two labels."""
     y_true, score = as_targets(y_true, "y_true"), as_scores(y_score)
     require_same_length(y_true=y_true, y_score=score)
     if target_kind(y_true) != "binary":

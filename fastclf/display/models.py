@@ -61,7 +61,8 @@ class DecisionBoundaryDisplay:
     (300, 300, 3)
     """
 
-    # Arguments: estimator, xlim, ylim and grid_resolution are fastclf's, the others those of scikit-learn's class.
+    # Arguments: estimator, xlim, ylim and grid_resolution are arguments of fastclf alone; the others are those of
+    # scikit-learn's DecisionBoundaryDisplay.
     def __init__(
         self,
         estimator=None,
@@ -143,7 +144,7 @@ class DecisionBoundaryDisplay:
         A display with a `response` draws it by `plot_method`, 'contourf', 'contour' or 'pcolormesh', with the other
         options for matplotlib.
         """
-        if isinstance(X, str):  # scikit-learn's first argument is plot_method, and the second ax
+        if isinstance(X, str):  # called as in scikit-learn, where plot_method and ax come first
             plot_method, X, ax, y = X, None, ax if y is None else y, None
         if self.response is not None:
             surface = Surface(*(getattr(self, name) for name in Surface._fields))
@@ -333,7 +334,7 @@ class TreeDisplay:
 
     @staticmethod
     def _draw_edge(ax, parent, place, answer):
-        """Draw the edge from a point to a child's place, with the answer above it, on the outer side."""
+        """Draw the edge from a parent to a child's place, with the answer to the condition on the outer side."""
         child = place[0], -place[1]
         ax.plot([parent[0], child[0]], [parent[1], child[1]], color="0.5", linewidth=0.9, zorder=0)
         if answer:

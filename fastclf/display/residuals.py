@@ -128,7 +128,7 @@ def _numbers(value, name):
 
 
 def _size(subsample, n):
-    """The number of rows that are drawn."""
+    """The number of the n rows that the picture shows, from the argument `subsample`."""
     if subsample is None:
         return n
     if isinstance(subsample, Real) and not isinstance(subsample, bool):

@@ -26,8 +26,8 @@ class Surface(NamedTuple):
 
     xx0: np.ndarray
     xx1: np.ndarray
-    n_classes: int  # 2 for numbers too
-    response: np.ndarray  # (rows, columns) of the grid; or (rows, columns, n_classes)
+    n_classes: int  # the number of classes; 2 if the answers are numbers
+    response: np.ndarray  # the answers on the grid, (rows, columns) or (rows, columns, n_classes)
     multiclass_colors: str | list | None = None
     xlabel: str | None = None
     ylabel: str | None = None

@@ -83,7 +83,7 @@ class TreeNodes(NamedTuple):
     best: np.ndarray | None  # (n_nodes,), int32: the predicted class of each node; None for regression
 
 
-# The kinds of a MixedColumn, by the numbers that compiled code has for them.
+# The kinds of a MixedColumn; compiled code denotes each kind by its index in this tuple.
 MIXED_KINDS = ("normal", "cells", "bins", "rate", "binary")
 
 
@@ -98,9 +98,10 @@ class MixedColumn(NamedTuple):
     """
 
     kind: str
-    # (n_classes, n_terms), float64: the terms of each class that the values or cuts in `cells` select
+    # (n_classes, n_terms), float64: the terms of each class, as described above for each kind
     terms: np.ndarray
-    cells: np.ndarray = np.empty(0)  # (n_cells,), float64: values or cuts, ascending
+    # (n_cells,), float64, ascending: the values or the cuts (bounds of bins) that select a term
+    cells: np.ndarray = np.empty(0)
     counts: bool = False  # whether x must be a whole number
 
 

@@ -187,7 +187,7 @@ def embed(model):
 
 
 def _embedded(form, model, front=None):
-    """The handle of a model with its form; `front`: what turns the columns of a table into the model's features."""
+    """The handle of a model with its form; `front`: a Front that makes the model's features of columns, or None."""
     if isinstance(form, TableRows):
         return _of_table(form)
     if isinstance(form, Products):
@@ -207,7 +207,7 @@ def _embedded(form, model, front=None):
 
 
 def _before(inner, front, n_features):
-    """The handle of a model whose rows become the features of another model, which has the handle `inner`."""
+    """The handle of a model that makes features of its rows by `front` and passes them to a model, handle `inner`."""
     capsule = _embed.make_table(inner.capsule, n_features, front)
     return Embedded(inner.kind, inner.n_outputs, inner.classes, capsule, front)
 
@@ -276,7 +276,7 @@ def _dense(form):
 
 
 def _search_addresses(form):
-    """The kernels that search Rows, {name: address}; for a Filter also those that encode queries and that scan."""
+    """{name: address} of the kernel that searches Rows; for a Filter also those that encode queries and scan rows."""
     metric = form.index.metric
     scan = _simd.load("neighbors._scan").ADDRESSES["search"]
     if form.is_filter:
@@ -296,7 +296,7 @@ class Front(NamedTuple):
     """What happens to a row before its model: the arrays of `table_t` in `src_cython/_model.pxd`."""
 
     names: list | None = None  # the names of the table's columns
-    categories: list | None = None  # for each column the list of its categories, or None
+    categories: list | None = None  # for each column the list of its categories, or None for a column of numbers
     mean: np.ndarray | None = None
     spread: np.ndarray | None = None
     factors: np.ndarray | None = None
@@ -329,7 +329,7 @@ class Front(NamedTuple):
 
 
 def _products(form, model):
-    """The Front that computes the products of columns of a Products form."""
+    """The Front for a Products form: it computes the products of columns that are the model's features."""
     names = getattr(model, "feature_names_in_", None)
     return Front(
         None if names is None else list(names),

@@ -86,7 +86,7 @@ def _own_codes(graph, form, codes):
 
 
 def _number(graph, form, j, name):
-    """A feature of shape (n, 1): a column of numbers, with missing ones replaced, shifted and scaled."""
+    """A column of numbers as a feature of shape (n, 1): missing values are replaced, and numbers shifted and scaled."""
     value = graph.add("Where", graph.add("Equal", name, name), name, np.array(form.mean[j]))
     if form.shifted:
         value = graph.add("Div", graph.add("Sub", value, np.array(form.mean[j])), np.array(form.spread[j]))
@@ -115,7 +115,7 @@ def _normal(graph, column, value):
 
 def _cells(graph, column, value):
     same = graph.add("Equal", graph.add("Unsqueeze", value, np.array([1])), column.cells)
-    # at most one entry of `same` is 1, so that the product is the number of the cell, from 1 up, or 0 for no cell
+    # at most one cell equals x: the product of its indicators with 1, 2, ... is its number, from 1 up, or 0 for none
     place = graph.add("MatMul", graph.add("Cast", same, to=TensorProto.DOUBLE), np.arange(len(column.cells)) + 1.0)
     return graph.add(
         "Gather", np.roll(column.terms, 1, axis=1).T, graph.add("Cast", place, to=TensorProto.INT64), axis=0

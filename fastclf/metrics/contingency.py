@@ -237,7 +237,7 @@ class ContingencyTable:
         return 1 - float(np.square(divided(self._true, self.n)).sum())
 
     def _averaged(self, value, total, average):
-        """The ratio value(right, total) for each class, or the average of these ratios over the classes."""
+        """For each class value(number right, total), a ratio such as precision; or the average over classes."""
         right = self.counts.diagonal()
         if average is None:
             return value(right, total)

@@ -172,7 +172,7 @@ def d2_log_loss_score(y_true, y_proba=None, *, sample_weight=None, labels=None, 
 
 
 def _over_shares(loss, y_true, y_proba, labels, sample_weight):
-    """1 - loss / (loss of a constant prediction: the share of each label as its probability)."""
+    """The D^2 score 1 - loss / simple; simple: the loss if the share of each label is predicted as its probability."""
     if y_proba.ndim > 0 and len(y_proba) < 2:
         warn("D^2 score is not well-defined with less than two samples.", "UndefinedMetricWarning")
         return float("nan")
@@ -185,7 +185,7 @@ def _over_shares(loss, y_true, y_proba, labels, sample_weight):
 
 
 def _explained(loss, simple):
-    """1 - loss / simple; where the simple loss is 0, as with one label alone, -inf, or NaN if the loss is 0, too."""
+    """The D^2 score 1 - loss / simple (loss of a constant prediction); if simple is 0: -inf, or NaN if both are."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(1 - np.divide(loss, simple))
 
@@ -238,7 +238,7 @@ def brier_score_loss(y_true, y_proba, *, sample_weight=None, pos_label=None, lab
 
 
 def _is_positive(y_true, proba, pos_label):
-    """Mask of the rows with the label that a single column of probabilities refers to."""
+    """A mask of the rows with the positive label, to which a single column of probabilities refers."""
     y_true = as_targets(y_true, "y_true")
     require_same_length(y_true=y_true, y_proba=proba)
     kind = target_kind(y_true)

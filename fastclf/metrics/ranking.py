@@ -152,7 +152,7 @@ def label_ranking_loss(y_true, y_score, *, sample_weight=None):
     true, score, weight = _read(y_true, y_score, sample_weight)
     order, _, last = _sorted_groups(score)
     found = np.take_along_axis(true, order, axis=1)
-    # for each label the number of false labels with at least its score
+    # for each label the number of wrong labels whose scores are at least as large
     before = np.take_along_axis(np.cumsum(~found, axis=1), last, axis=1)
     n_true = np.count_nonzero(true, axis=1)
     n_pairs = n_true * (true.shape[1] - n_true)

@@ -43,7 +43,7 @@ def _documented(metric):
 
 
 class _Targets(NamedTuple):
-    """Right and predicted numbers after checks."""
+    """The checked targets and predictions of a metric of regression, with the weights of the rows."""
 
     true: np.ndarray  # (n_samples, n_outputs) float64: the right numbers
     predicted: np.ndarray  # (n_samples, n_outputs) float64: the predicted numbers
@@ -265,7 +265,7 @@ def _quantile(values, share, weight):
     values, sums = values[order], np.cumsum(weight[order])
     wanted = share * sums[-1]
     at = min(np.searchsorted(sums, wanted), len(values) - 1)
-    # a sum that exceeds the wanted one by roundings alone is equal to it
+    # a sum of weights that exceeds the wanted one only by rounding counts as equal
     beside = at if wanted == 0 or sums[at] - wanted > np.finfo(float).eps else min(at + 1, len(values) - 1)
     return (values[at] + values[beside]) / 2
 
@@ -355,7 +355,7 @@ def mean_pinball_loss(y_true, y_pred, *, sample_weight=None, alpha=0.5, multiout
 
 
 def _explained(part, total, multioutput, force_finite=True):
-    """1 - part / total of each output, or their mean; where the total is 0, `force_finite` gives 1 or 0."""
+    """1 - unexplained part / total of each output, or their mean; where total is 0, `force_finite` gives 1 or 0."""
     if require_truth("force_finite", force_finite):
         known = total != 0
         scores = np.where(known, 1 - part / np.where(known, total, 1), part == 0)

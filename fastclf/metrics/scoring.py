@@ -179,7 +179,7 @@ def _as_scorer(scoring):
     if isinstance(scoring, str):
         if scoring in _SCORERS:
             return _SCORERS[scoring]
-        if scoring in get_scorer_names():  # a name that only scikit-learn knows
+        if scoring in get_scorer_names():  # the name of a scorer that only scikit-learn has
             return Scorer("call", get_scorer(scoring))
         raise ValueError(f"scoring is {scoring!r}; one of {', '.join(_SCORERS)} is wanted")
     if isinstance(scoring, MetricScorer) and _is_of_answers(scoring):

@@ -302,7 +302,7 @@ class TunedThresholdClassifierCV(_Threshold):
         return {"estimator_": given, **self._chosen(curves)}
 
     def _curve(self, scorer, model, X, y):
-        """The thresholds, and the model's score on some rows at each threshold."""
+        """The thresholds that are tried, and the score of the model's labels for the rows X at each of them."""
         positive, classes = self._positive(), model.classes_
         score = responses(model, X, self._methods(), positive)
         if isinstance(self.thresholds, Integral):
@@ -316,14 +316,14 @@ class TunedThresholdClassifierCV(_Threshold):
         return tried, np.array(values)
 
     def _given(self):
-        """The thresholds as an array."""
+        """The user's list of thresholds as an array."""
         given = as_float64(as_list(self.thresholds, "thresholds"), "thresholds")
         if given.ndim != 1 or len(given) == 0:
             raise ValueError(f"thresholds is {described(self.thresholds)}; a number of thresholds or a list is wanted")
         return given
 
     def _chosen(self, curves):
-        """The best threshold, and its score, by the curves of the folds."""
+        """The threshold with the best mean score over the folds, and this score; curves: `_curve` of each fold."""
         if any(np.isclose(tried[0], tried[-1]) for tried, _ in curves):
             raise ValueError(
                 "The provided estimator makes constant predictions. Therefore, it is impossible to optimize the"

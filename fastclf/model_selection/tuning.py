@@ -168,7 +168,7 @@ def simplicity(combination, params, simpler):
         values = [other[name] for other in params if name in other]
         if direction is None or not all(isinstance(v, (int, float, np.number)) or v is None for v in values):
             continue
-        # a parameter that is None sets no limit
+        # None, as for max_depth, means no limit and counts as infinity
         numbers = sorted({np.inf if v is None else float(v) for v in values}, reverse=direction == "smaller")
         total += numbers.index(np.inf if value is None else float(value))
     return total

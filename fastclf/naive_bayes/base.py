@@ -15,8 +15,8 @@ from ..sums.blocks import added
 from ..sums.class_sums import as_number_rows, class_count_spans, column_sum_spans, require_finite, span_bounds
 from .joints import add_linear, decide, normalise, require_positive
 
-# The largest number of folds for which the fits without each fold come from merged statistics of the other folds, with
-# two merges for each fold.
+# The largest number of folds for which the fit without a fold comes from the merged statistics of the other folds; two
+# merges for each fold give all of these fits.
 _MANY_FOLDS = 100
 
 METHODS = ("predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba")
@@ -313,14 +313,14 @@ class DiscreteBayes(NaiveBayesBase):
         bounds = span_bounds(len(X), X.size, n_classes * self._n_cells(X.shape[1], first))
         return self._of_spans(self._spans(X, codes, weight, n_classes, bounds, first), first)
 
-    # The sums are those of spans of rows, added in order. These methods are also called by `fastclf.dask`, whose
-    # workers have some of the spans.
+    # The sums over rows are computed for spans (ranges) of rows, and added in the order of the spans. The methods below
+    # are also called by `fastclf.dask`, where each worker computes the sums of its own spans.
 
     def _first_cells(self, X):
-        """For counts by category the first cell of each column and the number of cells; None for sums of columns."""
+        """For counts by category: the index of each column's first count, and the number of counts; else None."""
 
     def _n_cells(self, d, first):
-        """The number of sums for each class."""
+        """The number of sums for each class: one for each of d columns or, with categories, one for each category."""
         return d
 
     def _spans(self, X, codes, weight, n_classes, bounds, first):

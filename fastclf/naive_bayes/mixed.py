@@ -83,7 +83,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         class_count_=Array("float64", "n_classes"),
         class_prior_=Array("float64", "n_classes"),
         distributions_=List("n_features", Value(require_choice, DISTRIBUTIONS)),
-        # the columns of each factor of the density, and the statistics of its distribution
+        # for each factor of the density: the list of its columns, and the statistics of its distribution
         factors_=List("n_factors", Instance(list)),
         statistics_=List("n_factors", Instance(dict)),
     )

@@ -251,7 +251,7 @@ class BayesClassifier:
         return Risk(risk.value + float(1 / np.sqrt(k * np.e)), risk.standard_error)
 
     def _expected(self, cost, n, random_state, support):
-        """The mean cost at x, where cost(X, joint) is the cost times P(x) for rows X with joint = P(x, class)."""
+        """The expected cost over random rows x; cost(X, joint) is the cost times P(x), joint is P(x, class)."""
         known = self._distributions
         if self._kind == "callable" and support is not None:
             bounds = _as_bounds(support)
@@ -271,7 +271,7 @@ class BayesClassifier:
         return _mean(cost(X, self.predict_proba(X)))
 
     def _integrated(self, cost, edges):
-        """The integral of the cost; the masses of the classes are integrated too, and checked."""
+        """The integral of the cost; P(x, class) is integrated for each class, too, as a check of the densities."""
 
         def values(X):
             joint = self._joint(X)
@@ -320,7 +320,7 @@ class BayesClassifier:
 
 
 def _mean(costs):
-    """The mean of drawn costs with its standard error."""
+    """A Risk: the mean of the costs of randomly drawn rows, with its standard error."""
     return Risk(float(costs.mean()), float(costs.std(ddof=1) / np.sqrt(len(costs))))
 
 

@@ -234,7 +234,7 @@ class ComplementNB(DiscreteBayes, shortcuts=True):
 
     def _estimate(self, state, alpha):
         counts = state["feature_count_"]
-        # sums over the classes before and after each class, so that no subtraction loses digits
+        # the counts of all other classes are added up, because subtraction from the total would lose digits
         before, behind = (np.cumsum(part, axis=0) for part in (counts[:-1], counts[:0:-1]))
         none = np.zeros((1, counts.shape[1]))
         others = np.concatenate([none, before]) + np.concatenate([behind[::-1], none]) + alpha

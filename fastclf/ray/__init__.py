@@ -4,7 +4,7 @@ import sys
 from importlib import import_module
 from importlib.util import find_spec
 
-# Where the class on Dask is defined whose parts of work also run on Ray.
+# {name of an estimator: the module of fastclf.dask that defines its class on Dask, whose tasks also run on Ray}
 _MODULES = {
     name: module
     for module, names in {

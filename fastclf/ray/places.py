@@ -17,14 +17,14 @@ _RETRIES = 3
 
 
 class _Ref:
-    """The place of a reference in arguments; Ray itself finds only references that are arguments of their own."""
+    """Stands for a reference in a list or tuple; Ray itself finds only references that are arguments of their own."""
 
     def __init__(self, number):
         self.number = number
 
 
 def _without_refs(value, refs):
-    """The value, in whose nested lists and tuples references are replaced by _Refs and appended to `refs`."""
+    """The value, with each reference in its nested lists and tuples appended to `refs` and replaced by a _Ref."""
     if isinstance(value, ray.ObjectRef):
         refs.append(value)
         return _Ref(len(refs) - 1)

@@ -9,7 +9,7 @@ from .places import RayPlaces
 
 
 def _empty(part):
-    """No row of a partition: its form."""
+    """A copy of a partition without its rows, which has the same columns and dtypes."""
     part = part.iloc[:0] if hasattr(part, "iloc") else part[:0]
     return part.copy()
 

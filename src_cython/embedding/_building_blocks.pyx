@@ -17,8 +17,8 @@ from _vector cimport LANES_D, fmadd_d, spread_d, sum_d, vec_d
 from _status cimport FASTCLF_BAD_SIZE, FASTCLF_BAD_VALUE, FASTCLF_OK
 
 cdef enum:
-    # the most bits for row, class and rank in an item of 64 bits; the spare bit keeps every rank below that of missing
-    # values
+    # A sorted list of a tree packs rank, class and row number of a row into an item of 64 bits. They may take at most
+    # this number of bits: the spare bit keeps every rank below the rank of missing values.
     MOST_BITS = 63
 
 
@@ -57,7 +57,7 @@ cdef inline int bits_of(Py_ssize_t n) noexcept nogil:
 cdef int set_items(
     const floating* x, const column_t* column, growth_t* g, uint64_t* items, double* weights
 ) noexcept nogil:
-    """Write an item of `tree/_growth.pxd` and a weight for each row.
+    """Write the weight of each row, and its item (rank, class and row number, packed as in `tree/_growth.pxd`).
 
     FASTCLF_BAD_VALUE if the column does not ascend, or a weight or code is out of range.
     """

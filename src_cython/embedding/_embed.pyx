@@ -35,7 +35,7 @@ KINDS = {
 
 
 cdef void columns_to_features(const model_t* m, const floating* rows, Py_ssize_t n, double* out) noexcept nogil:
-    """Numbers, with missing ones replaced, then a zero or one for each category of each other column."""
+    """Write the features of rows: numbers, with missing ones replaced, then a zero or one for each category."""
     cdef Py_ssize_t d = m.n_features, i, j
     cdef floating mean
     cdef double x
@@ -54,7 +54,7 @@ cdef void columns_to_features(const model_t* m, const floating* rows, Py_ssize_t
 
 
 cdef void columns_to_products(const model_t* m, const floating* rows, Py_ssize_t n, double* out) noexcept nogil:
-    """Products of columns, as PolynomialFeatures makes them."""
+    """Write the features of rows that are products of columns, as PolynomialFeatures makes them."""
     cdef Py_ssize_t n_products = m.table.inner.n_features, i, j
     cdef const int* factor
     cdef const int* end
@@ -132,7 +132,7 @@ cdef int fill_neighbors(model_t* m, form, functions) except -1:
         raise MemoryError
     m.neighbors.metrics = metrics
     index, allowed = form.index, form.allowed
-    fill_metric(metrics, index.metric, None)  # no norms of queries are passed, because each call of a search sets them
+    fill_metric(metrics, index.metric, None)  # None: each call of a search sets the norms of its queries
     m.search = <search_f> <size_t> functions["search"]
     m.neighbors.n_rows = len(index.X)
     m.neighbors.n_findable = len(index.X) if allowed is None else np.count_nonzero(allowed)
@@ -149,7 +149,7 @@ cdef int fill_neighbors(model_t* m, form, functions) except -1:
 
 
 cdef int fill_filter(model_t* m, index, functions) except -1:
-    """Fill in the codes and the Coder of a Filter."""
+    """Fill in the rows' codes of a Filter, an index for k-NN search, and the Coder that encodes queries."""
     cdef object coder = index.coder
     m.neighbors.width = index.width
     m.neighbors.code = <const unsigned char*> address(index.code)
@@ -221,7 +221,7 @@ cdef int fill_mixed(model_t* m, lanes, functions) except -1:
 
 
 cdef int fill_table(model_t* m, table) except -1:
-    """Fill in what happens before the model's scores, from a `Front`."""
+    """Fill in how rows become the features of a model, from a `Front`."""
     m.table.mean = <const double*> address(table.mean)
     m.table.spread = <const double*> address(table.spread)
     m.table.factors = <const int*> address(table.factors)

@@ -196,7 +196,7 @@ cdef inline double largest_left(
 cdef inline double near_distance(
     const double* x, Py_ssize_t d, const double* m, const double* inverse, double delta
 ) noexcept nogil:
-    """The sum of (x - m)^2 / (v + delta) over columns, to first order in delta."""
+    """The sum of (x - m)^2 / (v + delta) over columns, to first order in delta, the change of epsilon."""
     cdef Py_ssize_t j = 0
     cdef double t, total
     cdef vec_d u, w, s = spread_d(0)
@@ -213,9 +213,9 @@ cdef inline double near_distance(
     return total
 
 
-# The sum of (x - m)^2 / v + log(v inverse) over columns for class k, which has n rows without x; `held` says whether x
-# is one of its rows in the fit. All ratios v inverse are above 1e-8, or the row is lost: so a product of 32 ratios does
-# not underflow.
+# The sum over columns of (x - m)^2 / v + log(v / u), for the mean m and variance v of class k by the fit without row x,
+# and the variance u by the fit with all rows. The class has n rows without x; `held`: whether x is one of its rows in
+# the fit. All ratios v / u are above 1e-8, or x is marked as lost: so a product of 32 ratios does not underflow.
 @cdivision(True)  # the debug build's check of divisors does not work on vectors
 cdef inline double distance_without(
     const gaussians_t* g, Py_ssize_t k, const double* x, double n, bint held, double epsilon, uint8_t* lost

@@ -22,7 +22,7 @@ from _vector cimport LANES_D, fmadd_d, spread_d, sum_d, vec_d
 LANES = LANES_D
 
 
-# Rows start to stop of an array of log joints, to which a call adds terms.
+# The rows from start to stop of an array of log joints, log P(x, class), to which a kernel adds terms.
 cdef struct joints_t:
     Py_ssize_t start
     Py_ssize_t stop
@@ -32,7 +32,7 @@ cdef struct joints_t:
 
 
 cdef inline void add_lanes(const joints_t* to, Py_ssize_t i, Py_ssize_t k, vec_d a) noexcept nogil:
-    """Add the lanes of a to the classes k, k + 1, ... of row i, as far as these classes exist."""
+    """Add the lanes of vector a to the log joints of row i and classes k, k + 1, ..., as far as there are classes."""
     cdef double* out = to.joint + i * to.n_classes + k
     cdef Py_ssize_t lane, n = min(LANES_D, to.n_classes - k)
     if n == LANES_D:
@@ -144,7 +144,7 @@ cdef void add_entries(
 
 
 cdef inline int64_t entry_of(double x, const int64_t* first, Py_ssize_t j) noexcept nogil:
-    """The index in the table for category x of column j."""
+    """The index of the entry for category x of column j in the table of all columns; the last one if x is unknown."""
     cdef int64_t last = first[j + 1] - 1
     return first[j] + <int64_t> x if 0 <= x < last - first[j] else last
 
@@ -246,7 +246,7 @@ def squares(
     X, const double[:, ::1] mean, const double[:, ::1] weight, const double[::1] constant,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] joint
 ):
-    """Add Gaussian log densities to rows start to stop of `joint`; the parameters have the layout of `in_lanes`."""
+    """Add Gaussian log densities to rows start to stop of `joint`; parameters are padded, with classes as last axis."""
     cdef rows_t rows = rows_of(X)
     cdef joints_t to = joints_of(joint, mean.shape[1], start, stop)
     cdef double[::1] scratch = np.empty(4 * rows.d)
