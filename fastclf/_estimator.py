@@ -123,7 +123,7 @@ class Estimator(DeclaredState):
     _is_ours = True
     _fitted_names = frozenset()
 
-    _estimator_type = None  # scikit-learn's name of the type of estimator, if it has one
+    _estimator_type = None  # scikit-learn's name of the kind of estimator, such as "classifier", or None
 
     _has_shortcuts = False
 

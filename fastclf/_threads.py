@@ -259,7 +259,7 @@ def aside(function, *arguments, **options):
         _abandon(outcome)
         raise
     finally:
-        del given, thread  # a reference from this frame to itself would be a cycle
+        del given, thread  # a stack frame that refers to itself would be freed late
     return outcome.result()
 
 

@@ -140,7 +140,7 @@ def _nearest(embedded, queries, distance, index, scratch):
 
 
 def _of_scores(name, meaning):
-    """Make a function such as decide, which writes an array of shape (n, n_outputs)."""
+    """Make a function for compiled code, such as decide, that writes an array of shape (n, n_outputs)."""
     stub = _stub(name, "embedded, rows, out, scratch", f"{meaning}, (n, n_outputs)")
 
     @overload(stub)
@@ -170,7 +170,7 @@ proba = _of_scores("proba", "P(class | x) of naive Bayes or a tree")
 
 
 def _of_labels(name, dtypes, meaning, width):
-    """Make a function such as classify, which writes n times `width(model)` numbers."""
+    """Make a function for compiled code, such as classify, that writes `width(model)` numbers for each of n rows."""
     stub = _stub(name, "embedded, rows, out, scratch", meaning)
 
     @overload(stub)

@@ -51,7 +51,7 @@ def main(argv=None):
         # the nearest centroid classifier warns about an attribute that no command shows
         warnings.filterwarnings("ignore", "self.within_class_std_dev_")
         if args.run is not train.run_train:
-            # each fold would warn, although averaged weights need no separating hyperplane
+            # the perceptron would warn in each fold, although averaged weights need no separating hyperplane
             warnings.filterwarnings("ignore", "The perceptron is not known to separate")
         warnings.showwarning = lambda message, *_: _tell("warning", message)
         try:

@@ -15,7 +15,7 @@ from .text_formats import DECIMAL_COMMA
 _LEAST_TEXTS = 20
 _MOST = 0.9
 
-# A number with a unit before or after it, and the spaces and apostrophes between its groups of three digits.
+# Patterns of a number with a unit before or after it, and of a space or apostrophe between groups of three digits.
 _CURRENCY = "[€$£¥]|EUR|USD|GBP|CHF"
 _WITH_UNIT = re.compile(rf"([+\-\u2212]?)({_CURRENCY})?\s*([+\-\u2212]?[\d.,].*?)\s*([%‰]|{_CURRENCY})?", re.DOTALL)
 _BETWEEN_GROUPS = re.compile(r"(?<=\d)[ \u00a0\u202f'\u2019](?=\d{3}(?!\d))")

@@ -74,7 +74,7 @@ def run(args):
     classifier = data.classifier(model)
     grid = _grid(args, model, classifier, data)
     if args.picture is not None and len(grid) != 1:
-        raise RequestError(f"--picture is given with {len(grid)} parameters; a curve has one")
+        raise RequestError(f"--picture is given with {len(grid)} parameters; one is wanted for a curve")
     prefix = "" if classifier is model else "model__"
     with blame(data.name):
         found = fastclf.tune(

@@ -82,7 +82,7 @@ class ShardSums:
         n_classes, (n, d) = len(self._shards.classes), self.shape
         bounds = product_bounds(n, n_classes, d)
         blocks = self._shards.chained(product_state, bounds, shift, n_classes, self._factor)
-        blocks[0] = [array.copy() for array in blocks[0]]  # the sums of other blocks are added to the copies
+        blocks[0] = [array.copy() for array in blocks[0]]  # copied: other sums are added to the arrays
         advance(progress, n)
         return joined_products(blocks, d)
 

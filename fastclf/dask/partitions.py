@@ -21,7 +21,7 @@ def is_rows(X):
 
 
 def _is_frame(X):
-    # the type is asked, because a Delayed object has any attribute
+    # attributes of the type are looked up, because an object of type Delayed seems to have every attribute
     return hasattr(type(X), "to_delayed") and hasattr(type(X), "divisions")
 
 
@@ -104,8 +104,8 @@ class Recipe:
     """
 
     def __init__(self, graph, key):
-        self.graph = graph  # Dask's tasks from which the partition follows
-        self.key = key  # the key of the partition's task
+        self.graph = graph  # the tasks of Dask that compute the partition
+        self.key = key  # the key, in this graph, of the task whose result is the partition
 
 
 def value_of(part):

@@ -185,7 +185,7 @@ def _problem(cls, model, pair, facts, first, second):
 
 
 def _prepared(model, p, facts, first, second, coef=None):
-    """Pair number p as (problem, `Solutions`, options of the solver), in which all other pairs count as solved."""
+    """(problem, `Solutions`, options of the solver) for pair p of classes; all other pairs are marked as solved."""
     pair = pairs.pairs_of(len(facts.classes))[p]
     problem = _problem(model._problem_type, model, pair, facts, first, second)
     options = model._options() | {"threads": threads_of(model.n_jobs)}
@@ -196,7 +196,7 @@ def _prepared(model, p, facts, first, second, coef=None):
 
 
 class Solution(NamedTuple):
-    """The machine of a pair (a, b)."""
+    """The support vector machine for a pair of classes (a, b)."""
 
     coefs: tuple  # two arrays: the coefficients of the rows of class a, and those of class b
     proof: np.ndarray

@@ -440,7 +440,7 @@ def export_onnx(model, path):
     while isinstance(inner, (TableRows, Products)):
         inner = inner.form
     if isinstance(inner, Rows):
-        raise TypeError(f"model is {described(model)}, for which ONNX has no operator; export_c has it")
+        raise TypeError(f"model is {described(model)}, for which ONNX has no operator; export_c writes it as C")
     from .onnx_graph import graph_of
 
     as_path(path).write_bytes(graph_of(model, form).SerializeToString())

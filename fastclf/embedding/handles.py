@@ -213,7 +213,7 @@ def _before(inner, front, n_features):
 
 
 def _kernels(form):
-    """(kind of model, form with its arrays as kernels take them, number of outputs, {name: address of a kernel})."""
+    """(kind of model, form with arrays laid out for its kernels, number of outputs, {name of a kernel: address})."""
     if isinstance(form, Rows):
         form = _dense(form)
         return "neighbors", form, 1, _search_addresses(form)

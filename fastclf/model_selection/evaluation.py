@@ -150,8 +150,8 @@ class CandidateResults:
         self.evaluation, self.candidates = evaluation, candidates
         self.by_fold = {}  # a dict {fold number: a list with a FoldResult for each parameter value}
         self.failures = []  # the exceptions of failed fits
-        # what the estimator's shortcut found: (seconds per fold, predictions for each parameter value); None: no
-        # shortcut
+        # the result of the estimator's shortcut for all folds: (seconds per fold, predictions for each parameter
+        # value); None: no shortcut was used
         self.shortcut = None
 
     @property

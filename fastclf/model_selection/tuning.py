@@ -359,7 +359,7 @@ class _Chooser:
     def fit(self, X, y=None, tuned_groups=None, **params):
         self.found_ = tune(self.estimator, self.param_grid, X, y, groups=tuned_groups, params=params, **self.options)
         if self.found_.interrupted:
-            raise KeyboardInterrupt  # the exception interrupts the outer folds, too
+            raise KeyboardInterrupt  # an interrupted inner search ends the outer folds, too
         self.fitted_ = self.found_.estimator
         return self
 

@@ -274,7 +274,7 @@ class NaiveBayesBase(Classifier):
         return self._answer("predict_proba", self._ask(X))
 
     def _answer(self, method, joint):
-        """The result of a prediction method, from the log joints of the rows, which may be overwritten."""
+        """The result of a prediction method, from log P(x, class) of the rows (`joint`, which may be overwritten)."""
         if method == "predict":
             return self.classes_[decide(joint, self.n_jobs)]
         return joint if method == METHODS[-1] else normalise(joint, self.n_jobs, method == "predict_log_proba")

@@ -360,7 +360,7 @@ class _OfPosterior(BayesClassifier):
             return log_density(self._kind, self._distributions[0], X)[:, None] + np.log(self._posterior(X))
 
     def _posterior(self, X):
-        """P(class | x), of shape (n_samples, n_classes)."""
+        """The posterior probabilities P(class | x) of rows, from eta, as an array of shape (n_samples, n_classes)."""
         if callable(self.eta):
             p = as_float64(self.eta(X[:, 0] if X.shape[1] == 1 else X), "the result of eta")
         else:

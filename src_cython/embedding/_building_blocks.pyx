@@ -115,8 +115,8 @@ cdef int split_sorted(const floating* x, const column_t* column) noexcept nogil:
     best.feature, best.cut, best.score = -1, -1, 0
     if heavy:
         if criterion == ENTROPY:
-            # All weights are 1. Without weights, entropy would be read from a table of logarithms, which does not exist
-            # here.
+            # With weights, even if all are 1, entropy is computed; without weights, the search would read it from a
+            # table of logarithms, which does not exist here.
             g.weight = weights
         describe(&g, &node, &work)
         read_total(&g, &node, &work)
@@ -124,8 +124,8 @@ cdef int split_sorted(const floating* x, const column_t* column) noexcept nogil:
     column.cut[0], column.score[0] = best.cut, best.score
     if best.cut > 0:
         middle = <double> x[best.cut - 1] / 2 + <double> x[best.cut] / 2
-        # A middle that is rounded up to the value on the right would not separate the two values; the value on the left
-        # does.
+        # The threshold is the middle of two values: values up to it go left. If the middle is rounded up to the value
+        # on the right, the value on the left is the threshold.
         column.threshold[0] = middle if x[best.cut - 1] <= middle < x[best.cut] else x[best.cut - 1]
     return FASTCLF_OK
 
