@@ -8,7 +8,7 @@ import numpy as np
 
 from .._estimator import Estimator, clone, only_if
 from .._exceptions import not_fitted_error, warn
-from .._state_table import Instance, Value, declare, has, where
+from .._state_table import Instance, Size, Value, declare, has, where
 from .._validation import described, require_number, require_truth
 from ..metrics.scorers import SeveralScorers, accepts_weight, check_scoring, kind_of, refuse_params, scorers_of
 from .evaluation import Evaluation, Request, check_estimator, tell_failures
@@ -59,6 +59,7 @@ class _Search(Estimator):
     _state_table = declare(
         multimetric_=Instance(bool),
         scorer_=Value(_require_scorers),
+        **where(has("n_features_in_"), n_features_in_=Size("n_features")),
         **where(has("best_estimator_"), best_estimator_=Value(_require_model)),
     )
 

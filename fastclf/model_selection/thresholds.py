@@ -6,7 +6,7 @@ import numpy as np
 
 from .._estimator import Classifier, clone, only_if
 from .._exceptions import not_fitted_error
-from .._state_table import Value, declare, has, where
+from .._state_table import Size, Value, declare, has, where
 from .._validation import as_float64, as_list, described, require_choice, require_integer, require_number, require_truth
 from ..metrics.scorers import MetricScorer, check_scoring, first_method, responses
 from ..metrics.targets import as_targets, target_kind
@@ -36,6 +36,8 @@ class _Threshold(Classifier):
 
     _mark_of_fit = "estimator_"  # an estimator of another library may not tell its number of features
     _can_be_saved = False  # `save` refuses this object, but takes the estimator inside it
+
+    _state_table = declare(**where(has("n_features_in_"), n_features_in_=Size("n_features")))
 
     def __sklearn_tags__(self):
         from sklearn.utils import get_tags

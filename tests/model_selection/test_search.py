@@ -244,3 +244,5 @@ def test_an_estimator_without_a_number_of_features_is_searched_and_tuned():
     tuned = fastclf.TunedThresholdClassifierCV(Plain(), cv=3).fit(X, y)
     assert len(tuned.predict(X)) == 30
     assert np.isfinite(tuned.best_threshold_)
+    for model in (search, tuned):
+        assert pickle.loads(pickle.dumps(model)).predict(X).tolist() == model.predict(X).tolist()
