@@ -18,7 +18,7 @@ kernels = _simd.load("linear_model._elastic_net")
 
 # The most parameters whose second derivatives are computed as a matrix.
 _MOST_PARAMETERS = 2048
-# The number of multiplications in one call of compiled code, about 5 ms.
+# The number of multiplications in one call of compiled code, which takes about 5 ms.
 _CALL_WORK = 1 << 23
 # A step changes the columns in use, and each unused column whose |gradient| is above this share of the value at which
 # its coefficient leaves 0.
@@ -27,7 +27,7 @@ _NEAR = 0.9
 _FEW = 64
 # The coordinate descent that finds a step ends when the norm of the violations is this share of the norm at its start.
 _SHARE = 0.05
-# The matrix of second derivatives is computed from this number of rows for each parameter.
+# The matrix of second derivatives is computed from a sample of the rows, with this number of rows per parameter.
 _ROWS_PER_PARAMETER = 16
 # _TRIALS: the most step lengths that are tried.
 # _ROUNDING: the relative rounding error of the objective.
@@ -102,7 +102,7 @@ def _is_matrix_faster(model):
         return False
     length = problem.length
     made = min(n, _ROWS_PER_PARAMETER * K * (p + 1)) * length * length * problem.n_blocks("full") / 2
-    if problem.sparse:  # centring the matrix takes two matrix products
+    if problem.sparse:  # two matrix products centre the matrix of second derivatives
         made += problem.n_blocks("full") * (p + 1) ** 3 / 2
     # compiled matrix products take less time for a multiplication than coordinate descent, most of all with dense rows
     speed = 2 if problem.sparse else 12
@@ -110,7 +110,7 @@ def _is_matrix_faster(model):
 
 
 def _by_matrix(model, tol, every):
-    """The minimum of the quadratic model by its matrix of second derivatives; for many rows, that of a sample."""
+    """The minimum of the quadratic model by its matrix of second derivatives; many rows are replaced by a sample."""
     problem, theta = model.problem, model.theta
     wanted = _ROWS_PER_PARAMETER * theta.size
     step = max(every, len(problem.codes) // max(wanted, 1 << 14))
@@ -131,12 +131,12 @@ def _by_matrix(model, tol, every):
 
 
 def _solved(H, g, edge, start, u, G):
-    """The pair (u, gradient) at the minimum with the signs of u held fixed; (u, G) if one of the signs would change."""
+    """The minimum with the signs of u held fixed, and the gradient G there; the given (u, G) if a sign would change."""
     sign = np.sign(u)
     free = np.flatnonzero((sign != 0) | (edge == 0))
     if len(free) == 0:
         return u, G
-    # a coordinate that is to be 0 takes the step -start
+    # the step of a coordinate leads from its value in `start` to 0 if the coordinate is to be 0
     away = np.where(sign == 0, -start, 0.0)
     away[free] = 0
     wanted = -(g + H @ away + edge * sign)[free]
@@ -197,7 +197,7 @@ def _by_columns(model, tol, every):
 
 
 def _columns(problem):
-    """The scaled columns as (starts, rows, entries), the arguments of kernels, and the mean of each scaled column."""
+    """The scaled columns of X as arguments (starts, rows, entries) of compiled code, and each scaled column's mean."""
     X, d = problem.X, problem.d
     if not problem.sparse:
         dense = np.empty((d, len(X)))

@@ -42,7 +42,7 @@ class Plan:
     intercept: bool
     joint: bool
     average: str
-    penalty: tuple | None  # (alpha, l1_ratio), or None without a penalty
+    penalty: tuple | None  # the parameters (alpha, l1_ratio) of the penalty; None: no penalty
     max_iter: int
     # the stopping rule's tolerance: the least fall of the loss (or held-out error) that counts; -inf: only max_iter
     # ends the training
@@ -85,7 +85,7 @@ class Samples:
             return self.data.reshape(-1, self.d)
         return Csr(self.indptr, self.indices, self.data, self.d)
 
-    # Another class with the following methods may replace this class, for rows that are in other processes.
+    # A class with the following methods may take the place of `Samples`, for rows that are in other processes.
 
     @property
     def sparse(self):
@@ -362,7 +362,7 @@ class Group:
             if epoch.square is not None and not math.isfinite(epoch.square[0]) and samples.refuse is not None:
                 samples.refuse()
             epoch.square = None
-            # a finite sum shows that all terms are finite
+            # if this sum is finite, all weights, intercepts and losses are finite
             total = float(hyperplanes.w.sum()) + sum(hyperplanes.b.tolist()) + sum(epoch.loss.tolist())
             if not math.isfinite(total) and not (
                 np.isfinite(hyperplanes.w).all() and np.isfinite(hyperplanes.b).all() and not np.isnan(epoch.loss).any()
@@ -502,7 +502,7 @@ def judged(samples, members, plan, learners, kept):
     """
     judge = Judge(plan.joint, *judge_arrays(learners, kept))
     if samples.indptr is not None:
-        judge = judge._replace(w=by_column(judge.w))  # the weights are transposed once for all blocks
+        judge = judge._replace(w=by_column(judge.w))  # the weights are transposed once for all blocks of rows
     X, n = samples.matrix(), len(samples.codes) if members is None else len(members)
     found = []
     for start, stop in pairwise(judge.bounds(n)):

@@ -16,7 +16,7 @@ from .scores import LinearClassifier, chosen, counted, in_order_for, linear_code
 # at most this; then ten digits of the solution are right. Otherwise X itself is factored.
 _CONDITION = 1e5
 
-# The number of entries of a temporary array of rows.
+# The number of entries of a temporary array that holds a block of rows.
 _BLOCK_NUMBERS = 1 << 20
 
 # _MANY_COLUMNS: sparse rows stay sparse if they have more columns than this, or more columns than there are rows.
@@ -25,7 +25,8 @@ _MANY_COLUMNS, _DENSE_NUMBERS = 4096, 1 << 26
 
 _EPS = np.finfo(float).eps
 
-# Columns with a smaller norm, and smaller singular values, count as 0, because their squares underflow.
+# Columns whose norm is smaller than this, and singular values smaller than this, count as 0, because their squares
+# underflow.
 _TINY = 1e-150
 
 # A new fit predicts a left-out row if 1 - h is below this, where h is the row's leverage. A new fit predicts a left-out
@@ -274,7 +275,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         used = np.flatnonzero(length > np.maximum(16 * _EPS * np.sqrt(size.sum()) * np.abs(mean), _TINY))
         if len(used) == 0:
             return coef, 0, np.inf, inverse, mean, level
-        # scaling by powers of 2 is exact
+        # columns are scaled by powers of 2, without rounding errors
         scale = np.ldexp(1.0, -np.frexp(length[used])[1])
         values, vectors = aside(np.linalg.eigh, gram[np.ix_(used, used)] * scale * scale[:, None])
         if values[-1] <= _CONDITION * values[0]:
@@ -289,7 +290,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return coef, rank, condition if rank == d else np.inf, inverse, mean, level
 
     def _factored(self, rows, used, n_classes, mean, level):
-        """R and Q't of QR = [the used columns of X, centred; sqrt(alpha) I], for targets t, by blocks of rows."""
+        """R and Q't of the QR decomposition of [used columns of X, centred; sqrt(alpha) I], blockwise; t: targets."""
         d = len(used)
         n_targets = _n_outputs(n_classes)
         root = np.zeros((d + n_targets, d + n_targets))
@@ -382,7 +383,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return found.coef, d, found.condition, None, mean, level
 
     def _leverage(self, X, weight, inverse, mean):
-        """Leverages h_i = s_i (|L'(x_i - mean)|^2 + 1 / sum of s): the share of y_i in the prediction of row i."""
+        """The leverage of each row, s_i (|L'(x_i - mean)|^2 + 1 / sum of s), for weights s and L = `inverse`."""
         n = len(X)
         leverage = np.empty(n)
         size = max(1, _BLOCK_NUMBERS // max(1, inverse.shape[1]))
@@ -402,14 +403,14 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
 
 
 def _left_out(Z, error):
-    """The solution x of (1 - ZZ') x = error, by the smaller of ZZ' and Z'Z; NaN if the matrix is nearly singular."""
+    """Solve (1 - ZZ') x = error for the residuals x of left-out rows; x is NaN if 1 - ZZ' is nearly singular."""
     wide = len(Z) <= Z.shape[1]
     product = Z @ Z.T if wide else Z.T @ Z
     try:
         inverse = np.linalg.inv(np.eye(len(product)) - product)
     except np.linalg.LinAlgError:
         return np.full(error.shape, np.nan)
-    # 1 / (the smallest eigenvalue) is at most the norm of the inverse
+    # the smallest eigenvalue of 1 - ZZ' is at least 1 / (the norm of the inverse)
     if not np.linalg.norm(inverse) < 1 / _ALONE:
         return np.full(error.shape, np.nan)
     return inverse @ error if wide else error + Z @ (inverse @ (Z.T @ error))

@@ -150,7 +150,7 @@ class Likelihood:
         self.n_panels = -(-len(X) // kernels.PANEL)
         self._measure()
         self.total = self.sum_of_weights(1)
-        self.margins = False  # whether least margins are computed; the call of `_moments` below needs none
+        self.margins = False  # whether `evaluate` computes the least margin of a row
         self.mean, self._spread = self._moments()
         if not intercept:
             self.mean, self._spread = np.zeros(self.d), np.hypot(self._spread, self.mean)
@@ -373,7 +373,7 @@ class Likelihood:
         return self.sparse and self.K > 1 and self.width < n <= _RESIDUALS // self.width
 
     def _by_column(self, residuals):
-        """Sums over rows of the residuals, (n, width), times each column and the intercept's column; shape (K, D)."""
+        """Sums over rows of residuals (n, width) times the d columns and the intercept's column; shape (K, d + 1)."""
         if self._turned is None:
             self._turned = transposed(self.X)
         sums = np.empty((self.d + 1, self.K))
@@ -409,7 +409,7 @@ class Likelihood:
         return self.curvature
 
     def _with_penalty(self, full, times):
-        """Second derivatives (K, D, K, D) plus `times` the second derivatives of the penalty."""
+        """Second derivatives `full`, of shape (K, d + 1, K, d + 1), plus `times` those of the penalty."""
         D = self.d + 1
         for k in range(self.K):
             full[k, range(D), k, range(D)] += times * self.pull
@@ -433,7 +433,7 @@ class Likelihood:
         return self._over_blocks(bounds, max(1, _FIRST_WORK // work), kernel, begin, step)
 
     def _over_blocks(self, bounds, first, kernel, begin, step):
-        """A state for each block of rows: begin(), to which `kernel` has added every step-th panel of the block."""
+        """A list of states, one per block of rows: begin() makes a state, `kernel` adds every step-th panel to its sums."""
         rows = (self.X, self.X.data) if self.sparse else (self.X,)
 
         def add(start, stop, state):
@@ -522,7 +522,7 @@ def doubts(X, coef, intercept, weights, threads):
     p = linear_scores(X, coef, intercept, threads)
     if len(coef) == 1:
         np.exp(np.negative(np.abs(p, out=p), out=p), out=p)
-        p /= (1 + p) ** 2  # p (1 - p), to full precision also where p rounds to 1
+        p /= (1 + p) ** 2  # p (1 - p) for a probability p, to full precision also where p rounds to 1
         doubt = p[:, 0].copy()
     else:
         p -= p.max(axis=1, keepdims=True)
@@ -566,7 +566,8 @@ class RowsInDoubt:
             rest = p.copy()
             rest[self.numbers, self.top] = 0
             bends = 1 - p
-            bends[self.numbers, self.top] = rest.sum(axis=1)  # this sum loses no digits where p is nearly 1
+            # 1 - p as a sum, which loses no digits where the probability p is nearly 1
+            bends[self.numbers, self.top] = rest.sum(axis=1)
             self.bends, self.p = (bends * p).astype(np.float32), p.astype(np.float32)
         self.Z = np.full((len(rows), problem.d + 1), problem.bias, np.float32)
         for start in range(0, len(rows), _COPIED_ROWS):
@@ -610,7 +611,7 @@ class RowsInDoubt:
 
 
 def _counted(bends):
-    """Whether the curvature of each row is not small compared with the largest one of the class."""
+    """A mask of curvatures (rows, classes) that are above 1e-3 of the largest curvature of any row for the class."""
     return bends > 1e-3 * bends.max(axis=0, initial=0)
 
 
@@ -700,8 +701,8 @@ class RowSpace(Likelihood):
         return coef, intercept - coef @ self._outer.mean
 
     def _norm(self, gradient, theta, enough=None):
-        # The norm of a gradient gv in the row space is that of the corresponding gradient for the scaled columns of X,
-        # |gv Q' / t|. A lower bound is enough if it shows that a point is not optimal.
+        # The gradient by coordinates in the row space is converted to that for the scaled columns of X, whose norm
+        # counts. A lower bound of the norm is enough if it shows that a point is not optimal.
         factor = self._outer.factor
         bound = np.hypot(np.linalg.norm(gradient[:, :-1] * self.scale) * factor.min(), np.linalg.norm(gradient[:, -1]))
         if enough is not None and bound > enough:

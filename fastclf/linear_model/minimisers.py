@@ -22,8 +22,8 @@ _ROUNDING = 1e-13
 _ROWS_PER_PARAMETER, _LEAST_ROWS = 64, 1 << 15
 # Second derivatives are factorised up to this number of columns, and of parameters.
 _MOST_COLUMNS = 1024
-# _SURE: truncated Newton's method at first leaves out rows that have at most this share of the curvature together.
-# _DOUBTFUL_NUMBERS: the largest number of values of the rows that it copies.
+# _SURE: truncated Newton's method at first leaves out rows that together have at most this share of the curvature.
+# _DOUBTFUL_NUMBERS: the largest number of values in a copy of the other rows.
 _SURE, _DOUBTFUL_NUMBERS = 0.02, 1 << 22
 # The largest number of multiplications in a product of second derivatives, and the number of such products in a step
 # after which the preconditioner is computed again.
@@ -79,7 +79,7 @@ def inverted(matrices):
     # `ridge` becomes infinite or NaN, and the loop ends, if a matrix holds infinity or NaN
     while np.max(ridge) < np.inf:
         try:
-            np.linalg.cholesky(matrices + ridge)  # this call raises an error if a matrix is not positive definite
+            np.linalg.cholesky(matrices + ridge)  # cholesky raises LinAlgError if a matrix is not positive definite
             return np.linalg.inv(matrices + ridge)
         except np.linalg.LinAlgError:
             ridge = ridge * 100
@@ -89,11 +89,11 @@ def inverted(matrices):
 def solution_of(matrix, target):
     """The solution of a system with a positive semidefinite matrix, which is increased like those of `inverted`."""
     ridge = _ridge(matrix)
-    if ridge < np.inf:  # else the matrix holds NaN, and `inverted` raises the error
+    if ridge < np.inf:  # if the matrix holds infinity or NaN, `inverted` raises an error below
         raised = matrix.copy()
         raised[np.diag_indices(len(raised))] += ridge
         with contextlib.suppress(np.linalg.LinAlgError):
-            np.linalg.cholesky(raised)  # raises an error if the matrix is not positive definite
+            np.linalg.cholesky(raised)  # cholesky raises LinAlgError if the matrix is not positive definite
             return np.linalg.solve(raised, target)
     return inverted(matrix) @ target
 
@@ -115,7 +115,8 @@ def inverse_of(curvature, dtype=np.float64):
     inverse = aside(inverted, curvature) if slow else inverted(curvature)
     if curvature.ndim == 2:
         return lambda gradient: (inverse @ gradient.ravel()).reshape(gradient.shape)
-    unit = np.abs(inverse).max(initial=1e-300)  # numbers in this unit do not overflow in float32
+    # as multiples of this unit, the entries of the inverse do not overflow in float32
+    unit = np.abs(inverse).max(initial=1e-300)
     inverse = (inverse / unit).astype(dtype)
 
     def times_inverse(gradient):
@@ -161,7 +162,7 @@ def lbfgs(evaluate, point, tol, precondition, history=None, memory=20):
 
 
 def _two_loops(gradient, history, precondition):
-    """The gradient times the preconditioner, corrected by the history (two-loop recursion)."""
+    """The two-loop recursion of L-BFGS: the preconditioned gradient, corrected by the last steps, the `history`."""
     q = gradient.copy()
     shares = []
     for step, change, product in reversed(history):
@@ -170,7 +171,7 @@ def _two_loops(gradient, history, precondition):
         q -= share * change
     q = precondition(q)
     if history:
-        # this scale makes the inverse exact along the last step
+        # this factor makes the estimated inverse of the curvature exact along the last step
         _, change, product = history[-1]
         q *= product / np.vdot(change, precondition(change))
     for (step, change, product), share in zip(history, reversed(shares)):
@@ -249,8 +250,8 @@ class CompactHistory:
     def __init__(self, size, memory=10):
         # the stored steps, and the stored changes of the gradient, which are preconditioned
         self.S, self.P = np.zeros((2, memory, size), np.float32)
-        # products of the stored steps s, gradient changes y and preconditioned changes Py: s_i'y_j for i before j;
-        # y_i'P y_j
+        # products of stored vectors (steps s, changes y of the gradient, preconditioner P): SY has s_i'y_j for i
+        # before j, YP has y_i'P y_j
         self.SY, self.YP = np.zeros((2, memory, memory))
         self.order = []  # the slots of the stored vectors, from the oldest to the newest
         self.newest = None  # the slot of the newest vectors, whose products with older ones the next direction computes
@@ -369,7 +370,7 @@ def quasi_newton_points(problem, theta, tol, every=1):
 
 
 def _steps_left(first, point, n_steps, tol):
-    """The expected number of further steps, if the gradient's norm falls at the rate since `first`, n_steps ago."""
+    """The expected number of steps to the end, if the gradient's norm falls as from `first` to `point` in n_steps."""
     rate = np.log(first.norm / point.norm) / n_steps if point.norm > 0 else 0
     least = least_norm(point.objective, len(point.theta), tol)
     return np.log(point.norm / least) / rate if rate > 0 and least > 0 else np.inf

@@ -21,7 +21,7 @@ from .scores import Coefficients, ScoreClassifier, counted
 _CONDITION = 1e5
 _SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga")
 
-# The number of entries in a block of rows that are made dense, or rotated, at a time.
+# The number of entries in a block of rows, which is made dense, or multiplied by eigenvectors, at a time.
 _BLOCK_NUMBERS = 1 << 20
 
 
@@ -233,7 +233,7 @@ def _flat(attributes):
 
 
 class _LeftOut(ScoreClassifier):
-    """A classifier that takes X as its scores."""
+    """A classifier whose X has scores of left-out rows, so that a scorer can judge predictions without a new fit."""
 
     def __init__(self, classes):
         self.classes_ = classes
@@ -492,7 +492,7 @@ def _require_products(products):
 
 
 def _mean(rows, share):
-    """The weighted mean row."""
+    """The weighted mean of the rows, where `share` has weights of sum 1."""
     if not isinstance(rows, Csr):
         return share @ np.asarray(rows, np.float64) if rows.size <= _BLOCK_NUMBERS else _long_mean(rows, share)
     return np.bincount(rows.indices[: rows.size], share[rows.row_numbers()] * rows.data[: rows.size], rows.shape[1])

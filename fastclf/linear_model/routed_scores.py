@@ -32,7 +32,7 @@ class RoutedScores(LinearClassifier):
         router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
         return router.add(scorer=self._get_scorer(), method_mapping=scores)
 
-    # Whether the method `score` uses the scorer.
+    # Whether the estimator's method `score` passes its arguments on to the scorer.
     _hands_on_score = False
 
     def _routed(self, X, y, sample_weight, params):

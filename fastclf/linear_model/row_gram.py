@@ -63,7 +63,7 @@ class Solution(NamedTuple):
 
     coef: np.ndarray  # (n_outputs, d): the weight vector w of each output
     rank: int
-    condition: float  # the condition number of A'A + alpha I
+    condition: float  # the condition number of A'A + alpha I, for centred and weighted rows A
 
 
 class Unsure(Exception):
@@ -77,7 +77,7 @@ class Centred:
 
     def __init__(self, X, mean, root, n_jobs):
         self.X, self.turned, self.mean, self.root, self.n_jobs = X, transposed(X), mean, root, n_jobs
-        self.middle = None  # the product of X and the mean; None until it is needed
+        self.middle = None  # the product of X and the mean of its rows; None until it is needed
 
     @property
     def shape(self):
@@ -167,7 +167,7 @@ class DenseCentred:
         return A
 
     def _blocks(self):
-        """Yield (slice of rows, these rows of A in float64) in order; each block overwrites the block before."""
+        """Yield pairs (slice of rows, block of A with these rows, float64); each block overwrites the one before."""
         n, d = self.X.shape
         size = min(n, max(8, _CACHED // d))
         scratch = np.empty((size, d))
@@ -373,7 +373,7 @@ def _by_factor(A, target, alpha, gram, largest):
 
 
 def _refined(A, target, alpha, solve):
-    """w by iterative refinement until a step changes nothing; None if the refinement does not converge."""
+    """The weight vectors w, by iterative refinement until w does not change; None if that does not converge."""
     n, d = A.shape
     wide = n <= d
     w, z, before = np.zeros((d, target.shape[1])), np.zeros(target.shape), np.inf
@@ -428,7 +428,8 @@ def _by_block_gradients(A, target, alpha):
     limit = A.gradients_limit(target.shape[1])
     z, rest = np.zeros(target.shape), target.copy()
     sizes = np.linalg.norm(target, axis=0)
-    # Each round starts from the true residual, from which rounding separates the residual that the recursion updates.
+    # Each round of conjugate gradients starts from a residual that is computed anew, as rounding errors add up in the
+    # residual that the rounds update.
     for _ in range(3):
         step = conjugate_block(lambda V: A.square_times(V) + alpha * V, rest, sizes, limit)
         if step is None:
@@ -450,7 +451,7 @@ def conjugate_block(times, target, sizes, limit):
     block conjugate gradients).
     """
     Z = np.zeros(target.shape)
-    # the directions span the targets, some of which may be linear combinations of others
+    # the first directions are a basis of the targets, some of which may be linear combinations of others
     values, vectors = np.linalg.eigh(target.T @ target)
     kept = values > 1e-14 * values[-1]
     if not kept.any() or not values[-1] > 0:
@@ -484,7 +485,7 @@ def conjugate_block(times, target, sizes, limit):
 
 
 def _orthonormal(W):
-    """The pair (Q, R) with W = QR and orthonormal columns of Q, by Cholesky factors of W'W where these are accurate."""
+    """The QR decomposition (Q, R) of a tall matrix W, by Cholesky factors of W'W where these are accurate."""
     if W.shape[1] == 1:
         size = np.linalg.norm(W)
         return W / size if size > 0 else W, np.full((1, 1), size)

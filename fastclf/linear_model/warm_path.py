@@ -17,7 +17,7 @@ class WarmPath:
 
     _path_parameters = ("C",)
 
-    # Whether a start from another fit saves time without changing the result.
+    # Whether a fit that starts from the result of another fit takes less time and has the same result.
     _starts_warm = True
 
     def _fit_path(self, name, values, X, y, shared=None):
