@@ -55,8 +55,8 @@ class BudgetSearch:
         self.budget, self.share = float(budget), min(tol, 0.5)
         self.price, self.fit_tol, self.over = 1.0, tol, False
         self._best, self._bound = np.inf, -np.inf
-        # pairs [log C, sum of losses minus the aim] for the largest C whose sum of losses is above the aim, and for the
-        # least C whose sum is not; None: there is no such C yet
+        # pairs [log C, sum of losses minus the sum that the search aims at] for the largest C whose sum of losses is
+        # too large, and for the least C whose sum is not; None: there is no such C yet
         self._low = self._high = None
         self._side, self._spent, self._fits = 0, np.inf, 0
 

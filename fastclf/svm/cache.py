@@ -42,7 +42,7 @@ class Cache:
         kept = np.flatnonzero(self.row_of >= 0)
         old, rows, used = self.table, self.row_of[kept], self.used[kept]
         self.widen(width)
-        # a row's new slot has at most the number of its old slot, so that no row is overwritten before it has moved
+        # rows move to slots with the same or a smaller number, in order, so that no row is overwritten before it moves
         for slot, before in enumerate(kept):
             self.table[slot, : len(keep)] = old[before, keep]
         self.row_of[: len(kept)], self.used[: len(kept)] = rows, used

@@ -27,10 +27,12 @@ _COST_STEPS, _COST_CALLS, _COST_PASSES, _COST_SQUARE = 40, 80_000, 5, 16
 # _SHARE: the longest step, as a share of the distance to the boundary of the feasible region.
 _STEPS, _SHARE = 100, 0.995
 
-# The method ends when the sum of the complementary products s a + t (C - a) is this share of the objective.
+# The method ends when the sum of the complementary products s a + t (C - a) is this share of the objective; s and t are
+# the multipliers of the bounds 0 <= a <= C.
 _ENOUGH = 1e-16
 
-# Where |w - Z'a| / |w| exceeds this, triangular factors come by QR, which takes several times as long as Cholesky.
+# Where |w - Z'a| / |w|, the error of the condition that the weights w are Z'a for dual variables a, exceeds this,
+# triangular factors are computed by QR, which takes several times as long as Cholesky.
 _OFF = 1e-8
 
 
@@ -143,7 +145,7 @@ class Interior:
         return True
 
     def _factorise(self):
-        """Compute the triangular factor for all systems of a step, and the residuals of the linear conditions."""
+        """Compute the triangular factor for the systems of a Newton step, and the residuals of the linear conditions."""
         Z, y, a, s, t = self.Z, self.y, self.a, self.s, self.t
         self.off_w, self.off_b = Z.transposed_times(a) - self.w, -float(y @ a)
         self.off_a = Z.times(self.w) - 1 + self.b * y - s + t
@@ -158,12 +160,12 @@ class Interior:
         self.along, self.along_w = self._solve(y, 0.0)
 
     def _solve(self, r, v):
-        """The solution (x, u) of D x + Z u = r, u - Z'x = v."""
+        """The solution (x, u) of the system D x + Z u = r, u - Z'x = v of a Newton step, where D is diagonal."""
         u = self.root @ (self.root.T @ (v + self.Z.transposed_times(self.inverse * r)))
         return self.inverse * (r - self.Z.times(u)), u
 
     def _direction(self, sa, t_slack):
-        """The Newton step of (a, w, b, s, t) towards the products s a = sa and t slack = t_slack."""
+        """The Newton step of (a, w, b, s, t) towards the complementary products s a = `sa` and t slack = `t_slack`."""
         a, s, t, slack = self.a, self.s, self.t, self.slack
         x, u = self._solve(sa / a - s - (t_slack / slack - t) - self.off_a, self.off_w)
         with np.errstate(divide="ignore", invalid="ignore"):  # the caller refuses a step that is not finite

@@ -9,7 +9,7 @@ from . import smo
 from .dual import PROOF, Dual, add
 from .pairs import limits_of, solved_dual
 
-# The solutions of folds are kept from one C to the next up to this number of coefficients.
+# The solutions of folds are kept from one C to the next if they have at most this number of coefficients.
 _KEPT = 1 << 22
 
 

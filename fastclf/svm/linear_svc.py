@@ -373,7 +373,7 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
         worst = max(planes, key=lambda plane: plane.violation)
         if worst.violation <= self.tol or any(plane.called_off for plane in planes):
             return
-        # a violation of NaN counts, too
+        # hyperplanes whose violation is NaN count as not converged
         most = max(plane.n_iter for plane in planes if not plane.violation <= self.tol)
         self._tell_of_violation(worst.violation, most)
 

@@ -159,7 +159,7 @@ def couple(P, K):
     Q = -np.swapaxes(R, 1, 2) * R
     index = np.arange(K)
     Q[:, index, index] = (np.swapaxes(R, 1, 2) ** 2).sum(axis=2) - R[:, index, index] ** 2
-    # the probabilities p minimise p'Qp subject to sum p = 1
+    # the classes' probabilities p minimise p'Qp, the sum of (R_ba p_a - R_ab p_b)^2 over pairs, subject to sum p = 1
     system = np.zeros((n, K + 1, K + 1))
     system[:, :K, :K] = Q
     system[:, :K, K] = system[:, K, :K] = 1

@@ -13,18 +13,20 @@ import numpy as np
 from .._threads import ranges
 from .soft_margin import added, kernels
 
-# The ratio cost / gain of the first step, which starts at w = 0, where z = 1 in all rows: alpha = gain z is then well
-# below its upper bound, cost.
+# The ratio cost / gain of the first step, where gain is the derivative of a dual variable alpha by z = 1 - margin. At
+# the start, w = 0, all rows have z = 1, so that alpha = gain z is well below its upper bound, cost.
 _FIRST_WIDTH = 4.0
 # The first solution is that of a sample of the rows. The sample size is the largest of _SAMPLE rows for each parameter,
 # _LEAST_SAMPLE rows, and n / _SHARE rows.
 _SAMPLE, _LEAST_SAMPLE, _SHARE = 16, 2048, 8
-# cost / gain falls by this factor each time that alpha becomes the new centre.
+# The gain, the derivative of the dual variables alpha by z = 1 - margin, grows by this factor each time that alpha
+# becomes the new centre of the proximal method.
 _FALL = 8.0
-# The largest product of gain and the squared length of the longest row: above it, rounding of z becomes visible in
-# margins.
+# The largest product of the gain (the derivative of the dual variables by z = 1 - margin) and the squared length of the
+# longest row: with a larger gain, rounding errors of z would become visible in margins.
 _MOST_GAIN = 1e10
-# The fit ends after this number of successive centres that do not lower the violation by a tenth: rounding keeps it up.
+# The fit ends after this number of successive centres of the proximal method that do not lower the violation by a
+# tenth, as rounding then keeps it up.
 _IDLE = 4
 # The fit ends if a bound of the violation is at most this share of `tol`; the rest of `tol` is for rounding.
 _ENOUGH = 0.9
@@ -105,7 +107,7 @@ class ProximalNewton:
             alpha = proof.alpha
 
     def _first(self, problem):
-        """Returns (w, b, estimated error of a margin) of the solution for a sample of the rows, or of w = 0."""
+        """A generator; returns (w, b, estimated error of a margin) for a sample of the rows; few rows: for w = 0."""
         n, D = problem.n, problem.d + 1
         size = max(n // _SHARE, _SAMPLE * D, _LEAST_SAMPLE)
         if n < 2 * size:
@@ -120,7 +122,7 @@ class ProximalNewton:
         return found.w, found.b, error
 
     def _following(self, h):
-        """The next value of cost / gain, but not below what `tol` needs, since small values take more steps."""
+        """The value of cost / gain after h: smaller, but at first not below what `tol` needs, to save Newton steps."""
         enough = 0.4 * self.tol
         return max(h / _FALL, enough) if h > enough else h / _FALL
 
@@ -145,7 +147,7 @@ class ProximalNewton:
             h = self._following(h)
 
     def _centred(self, problem, rest, w, alpha, h, z):
-        """Newton's method for a fixed centre, that of alpha; returns (w, z, alpha, |w - sum_i alpha_i y_i x_i|)."""
+        """Newton's method with the centre that the first alpha determines; returns (w, z, alpha, |w - sum alpha y x|)."""
         y, most = problem.y, problem.most
         gain = _gain(problem, h)
         centre = _centre(problem, alpha, gain)
@@ -191,7 +193,7 @@ class ProximalNewton:
         return w, z, alpha, gap
 
     def _least_violation(self, *state):
-        """The smallest violation so far; after a change of centre or gain, violations are larger for some steps."""
+        """The smallest violation so far, shown as progress; a new centre or gain raises it for some steps."""
         self.least = min(self.least, _violation(*state))
         return self.least
 
@@ -202,7 +204,7 @@ def _reach(problem):
 
 
 def _violation(problem, w, z, alpha, gap):
-    """An upper bound of the violation of alpha, whose hyperplane's margins differ from z by at most gap * reach."""
+    """An upper bound of the violation of the optimality conditions by alpha; gap: |w - sum_i alpha_i y_i x_i|."""
     ascent = z - problem.ridge * alpha
     rise = np.max(ascent, where=alpha < problem.most, initial=0)
     fall = np.max(-ascent, where=alpha > 0, initial=0)
@@ -211,13 +213,13 @@ def _violation(problem, w, z, alpha, gap):
 
 
 def _gain(problem, h):
-    """The derivative of alpha by z: cost / h or, for squared losses, 2 cost; smaller if rounding errors demand it."""
+    """The derivative of alpha by z = 1 - margin: cost / h or, for squared losses, 2 cost; limited against rounding."""
     gain = 2 * problem.cost if problem.squared else problem.cost / h
     return np.minimum(gain, _MOST_GAIN / max(_reach(problem), 1e-150) ** 2)
 
 
 def _centre(problem, alpha, gain):
-    """The vector c for which c + gain z is alpha after a step of size gain along the gradient z - ridge alpha."""
+    """The constant c that makes c + gain z a step from alpha along the gradient of the dual, z - ridge alpha."""
     return alpha * (1 - problem.ridge * gain)
 
 
@@ -227,7 +229,7 @@ def _clipped(problem, alpha, h, z):
 
 
 def _solve(products, gradient):
-    """-(1 + products)^-1 gradient, by a Cholesky factor of the matrix after scaling its diagonal to ones."""
+    """The Newton step -(1 + products)^-1 gradient, by a Cholesky factor of the matrix scaled to a diagonal of ones."""
     matrix = products.copy()
     matrix[np.diag_indices_from(matrix)] += 1
     scale = 1 / np.sqrt(np.diag(matrix))

@@ -86,7 +86,7 @@ def grams(problem, found):
 
 
 def _has_digits(gram, problem, found):
-    """Whether rounding errors of this gram matrix are small enough for typical alphas, and for those of the start."""
+    """Whether rounding errors of kernel values are small enough for typical alphas, and for those of the start."""
     if len(problem.pairs) == 1 and problem.gram.dtype != gram.dtype:
         return False
     curvature = 2 * problem.mean_diagonal(gram)
@@ -146,8 +146,8 @@ class SmallPairs:
             yield
 
         def solve(item):
-            # an item: the classes of a group, the range [first, stop) of other classes, and the pairs to solve with
-            # these classes
+            # an item of work: the classes of a group, a range [first, stop) of later classes, and the pairs to solve,
+            # of two classes of the group or of one of the group and one of the range
             group, first, stop, listed = item
             rows = problem.rows[starts[group[0]] : starts[group[-1] + 1]]
             columns = problem.rows[starts[first] : starts[stop]]

@@ -149,7 +149,7 @@ class Problem:
         ascent = 1 - self.y * scores - self.ridge * alpha
         may_rise, may_fall = alpha < self.most, alpha > 0
         if self.free:
-            # m(alpha) and M(alpha) are those of Fan, Chen, Lin (2005); the intercept lies between them
+            # the bounds m(alpha) and M(alpha) of the intercept, of Fan, Chen, Lin (2005); at an optimum m <= M
             up = np.where(self.y > 0, may_rise, may_fall)
             low = np.where(self.y > 0, may_fall, may_rise)
             m = np.max(self.y * ascent, where=up, initial=-np.inf)

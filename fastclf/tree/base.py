@@ -389,7 +389,7 @@ class DecisionTree(PrunedTree):
         return float(self.ccp_alpha) if self.lam is None else float(self.lam) / self._lam_unit(nodes)
 
     def _lam_unit(self, nodes):
-        """The lambda of textbooks for ccp_alpha = 1, from the arrays of a tree's nodes."""
+        """The penalty of each leaf, lambda in textbooks, that corresponds to ccp_alpha = 1, for the nodes of a tree."""
         in_bits = self.criterion in ("entropy", "log_loss") and getattr(self, "ccp_risk", "impurity") == "impurity"
         return float(nodes["weighted_n_node_samples"][0]) * (math.log(2) if in_bits else 1.0)
 

@@ -351,7 +351,7 @@ class Tree:
         X, column = np.asarray(X), {int(feature): i for i, feature in enumerate(target_features)}
         value, weight = self.value[:, 0, 0], self.weighted_n_node_samples
         shares = {0: np.ones(len(X))}
-        for node in range(self.node_count):  # a node's children come after it
+        for node in range(self.node_count):  # a node's children have larger numbers
             share = shares.pop(node, None)
             if share is None or not share.any():
                 continue
@@ -366,7 +366,7 @@ class Tree:
             shares[left], shares[right] = share * goes_left, share * (1 - goes_left)
 
     def _goes_left(self, node, x):
-        """1 where a value of a node's feature goes left, else 0."""
+        """An array with 1.0 where a value in x, of the feature of the node, goes left, and 0.0 elsewhere."""
         codes = self.codes_left(node)
         left = x <= self.threshold[node] if codes is None else np.isin(x, codes)
         return np.where(np.isnan(x), bool(self.missing_go_to_left[node]), left).astype(np.float64)

@@ -54,8 +54,8 @@ class Notation(NamedTuple):
     at_most: str = "<="
     escape: object = str  # a function that writes a category as text of the format
     line_end: str | None = None  # the end of each line of a long list of categories; None: lists are not broken
-    width: int = 32  # the number of letters of a line, if lists are broken
-    most: int = 8  # the number of categories that are listed, if lists are broken
+    width: int = 32  # the number of letters of a line, if lists of categories are broken
+    most: int = 8  # the number of categories that are listed, if lists of categories are broken
 
 
 _IN_TEXT = Notation()
