@@ -145,7 +145,7 @@ class Interior:
         return True
 
     def _factorise(self):
-        """Compute the triangular factor for the systems of a Newton step, and the residuals of the linear conditions."""
+        """Compute the triangular factor for the systems of a Newton step, and the residuals of linear conditions."""
         Z, y, a, s, t = self.Z, self.y, self.a, self.s, self.t
         self.off_w, self.off_b = Z.transposed_times(a) - self.w, -float(y @ a)
         self.off_a = Z.times(self.w) - 1 + self.b * y - s + t

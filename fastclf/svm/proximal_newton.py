@@ -147,7 +147,7 @@ class ProximalNewton:
             h = self._following(h)
 
     def _centred(self, problem, rest, w, alpha, h, z):
-        """Newton's method with the centre that the first alpha determines; returns (w, z, alpha, |w - sum alpha y x|)."""
+        """Newton's method with the centre that alpha determines first; returns (w, z, alpha, |w - sum alpha y x|)."""
         y, most = problem.y, problem.most
         gain = _gain(problem, h)
         centre = _centre(problem, alpha, gain)

@@ -80,11 +80,12 @@ cdef struct state_t:
     const double* weight
     const double* share      # (K, n): the probability p of each class for each row; used with K > 1
     double* s                # (K, n): the change X (u - u0) of each row's score; updated
-    double* mean             # (n,): the sum over classes of p_k s_k for each row; updated; used with K > 1
+    # (n,): for each row the sum over classes of p_k s_k, probability times change of score; updated; used with K > 1
+    double* mean
 
 
 cdef double slope(const state_t* t, Py_ssize_t k, Py_ssize_t j) noexcept nogil:
-    """The entry (k, j) of H (u - u0)."""
+    """The entry (k, j), class and column, of H (u - u0), the change of the gradient since the start u0."""
     cdef Py_ssize_t e, i, n = t.n
     cdef const double* weight = t.weight + k * n
     cdef const double* s = t.s + k * n
@@ -111,7 +112,7 @@ cdef double slope(const state_t* t, Py_ssize_t k, Py_ssize_t j) noexcept nogil:
 
 
 cdef void move(const state_t* t, Py_ssize_t k, Py_ssize_t j, double step) noexcept nogil:
-    """Change coordinate (k, j) by `step`: s_k += step x_j."""
+    """Change coordinate (k, j) by `step`: add step times column j to the changes s_k of the scores of class k."""
     cdef Py_ssize_t e, i, n = t.n
     cdef double* s = t.s + k * n
     cdef const double* x = t.x + j * n

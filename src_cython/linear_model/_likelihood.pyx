@@ -83,7 +83,7 @@ cdef struct pass_t:
 
 
 cdef void load_rows(pass_t* p, const floating* x, Py_ssize_t n_rows) noexcept nogil:
-    """z = ((x - shift) * factor, bias), with zeros after the last column and the last row."""
+    """Load the rows x of a panel as z = ((x - shift) * factor, bias), with zeros after the last column and row."""
     cdef Py_ssize_t _i, j, d = p.d, n_whole = d // LANES_D
     cdef const double* shift = p.shift
     cdef const double* factor = p.factor
@@ -111,7 +111,7 @@ cdef void transpose_panel(pass_t* p) noexcept nogil:
         for j in range(0, p.d + 1, 4):
             if j + 4 <= p.ld:
                 transpose_4_by_4_d(p.z + i * p.ld + j, p.ld, p.zt + j * ROWS + i, ROWS)
-            else:  # a vector has fewer than four lanes here, and ld may be no multiple of four
+            else:  # vectors have fewer than four lanes, so that the padded length ld of a row may be no multiple of 4
                 transpose_rest(p, i, j)
 
 
@@ -255,7 +255,10 @@ cdef void link_more(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nog
 
 
 cdef void fill_az(pass_t* p, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
-    """Set az = weight a_km z, a = d2 loss / d s2, transposed; s[k] must hold weight times probability of class k."""
+    """Set az, transposed: weight a_km z, where a_km is the loss's second derivative by the scores of classes k and m.
+
+    s[k] must hold the weight times the probability of class k.
+    """
     cdef Py_ssize_t j, v
     cdef double a[ROWS]
     for v in range(ROWS // LANES_D):
@@ -267,7 +270,7 @@ cdef void fill_az(pass_t* p, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
 
 @cdivision(True)  # the debug build's check of divisors cannot be in functions that return vectors
 cdef inline vec_d curvature_of(const pass_t* p, Py_ssize_t k, Py_ssize_t m, Py_ssize_t v) noexcept nogil:
-    """weight a_km (a = d2 loss / d s2) for vector v of a panel's rows; with SHARED the mean over k of weight a_kk."""
+    """For vector v of rows: weight d2 loss / (d s_k d s_m), s: scores; with SHARED the mean over all k = m of that."""
     cdef Py_ssize_t j
     cdef vec_d s, a
     cdef vec_d inverse = (<const vec_d*> p.bend)[v]
@@ -285,12 +288,12 @@ cdef inline vec_d curvature_of(const pass_t* p, Py_ssize_t k, Py_ssize_t m, Py_s
 
 
 cdef inline bint is_wanted(const pass_t* p, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
-    """Whether hess has a block for the classes k <= m."""
+    """Whether second derivatives are wanted, as a block of hess, for the pair of classes k <= m."""
     return p.curvature == FULL or (k == m and (k == 0 or p.curvature == DIAGONAL))
 
 
 cdef void add_curvature(pass_t* p) noexcept nogil:
-    """hess[k, m] += sum_i weight_i a_i z_i z_i' over a dense panel, for entries on and above the diagonal."""
+    """Add a dense panel's second derivatives, sum_i weight_i a_i z_i z_i', to the upper half of each block of hess."""
     cdef Py_ssize_t k, m
     cdef double* hess = p.hess
     for k in range(p.n_classes):
@@ -302,7 +305,7 @@ cdef void add_curvature(pass_t* p) noexcept nogil:
 
 
 cdef void link(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
-    """Load the weights of a panel's rows, add the losses, and replace the scores by r or (K > 1) by probabilities."""
+    """Load a panel's weights, add the losses, and replace scores by residuals, for K > 1 by weight * probability."""
     cdef Py_ssize_t i
     for i in range(n_rows):
         p.weight[i] = 1 if p.weights is NULL else p.weights[first + i]
@@ -318,7 +321,7 @@ cdef void link(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
 
 
 cdef void finish_residual(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
-    """For K > 1: turn weight times probability into r = weight (probability - [class of the row])."""
+    """For K > 1: turn weight * probability into the residuals r_k = weight (probability_k - [k is the row's class])."""
     cdef Py_ssize_t i
     if p.n_classes > 1:
         for i in range(n_rows):

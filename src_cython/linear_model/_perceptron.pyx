@@ -90,7 +90,7 @@ cdef inline bint ends_record(epoch_t* s, Py_ssize_t k, int64_t t) noexcept nogil
 cdef inline double note_mistake(
     const rows_t* r, epoch_t* s, Py_ssize_t k, double z, double weight, Py_ssize_t row
 ) noexcept nogil:
-    """Record a mistake of learner k on the current sample, with y f = z; returns the length of the step."""
+    """Record a mistake of learner k on the current sample, z: label times score; returns the length of the step."""
     cdef double step = s.eta * (weight if r.cost == NULL else weight * r.cost[row])
     s.loss[k] -= z
     s.mistakes[k] += 1
@@ -345,7 +345,7 @@ cdef void judge(
                 weight = p.up[k] if positive else p.down[k]
             if not right:
                 wrong[k] += weight * cost
-            # if z is NaN, the comparison is false, and the margin becomes NaN
+            # if z, label times score, is NaN, the comparison is false, and the least margin becomes NaN
             if not z >= margin[k]:
                 margin[k] = z
 

@@ -20,8 +20,8 @@ from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
 
 cdef enum:
     ROWS = 4  # the number of rows in a tile
-    # float32 is prefetched this number of values ahead, 15.4 GB/s instead of 13.2; for float64 prefetching slows: 10.6
-    # GB/s instead of 11.9
+    # rows of float32 are prefetched this number of values ahead, so that 15.4 GB/s are read instead of 13.2; rows of
+    # float64 are not, because prefetching slows them, to 10.6 GB/s instead of 11.9
     AHEAD = 512
 
 TILE_ROWS = ROWS
@@ -51,7 +51,7 @@ cdef inline vec_d load(const floating* x) noexcept nogil:
 cdef inline double finish(
     vec_d s, const floating* x, const double* w, double b, Py_ssize_t whole, Py_ssize_t d
 ) noexcept nogil:
-    """A score from the sums s over its first `whole` columns, one sum for each lane."""
+    """The score of a row: the sum of the lanes of s, for the first `whole` columns, plus the other columns and b."""
     cdef double total = sum_d(s)
     cdef Py_ssize_t j
     for j in range(whole, d):
@@ -63,7 +63,7 @@ cdef void score_four_rows(
     const floating* x, const double* u, const double* v, double b_u, double b_v, Py_ssize_t d, double* out,
     Py_ssize_t stride
 ) noexcept nogil:
-    """out[r * stride + (0, 1)] = scores of four rows, from x on, with the weights u and v; if u is v, with u alone."""
+    """Write the scores of rows r = 0 to 3, from x on, with weights u and v to out[r * stride + (0, 1)]; u may be v."""
     cdef vec_d s0, s1, s2, s3, t0, t1, t2, t3, a, b, row
     cdef Py_ssize_t j = 0, whole = d - d % LANES_D
     s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = spread_d(0)
@@ -111,7 +111,7 @@ cdef inline double score_one(const floating* x, const double* w, double b, Py_ss
 cdef void score_row(
     const floating* x, const double* W, const double* b, Py_ssize_t d, Py_ssize_t K, double* out
 ) noexcept nogil:
-    """Scores out[k] of one row, four classes at a time."""
+    """Write the scores of one row for all classes, four classes at a time."""
     cdef vec_d s0, s1, s2, s3, row
     cdef Py_ssize_t j, k = 0, whole = d - d % LANES_D
     cdef const double* w
@@ -140,7 +140,7 @@ cdef void score_row(
 cdef void score_rows(
     const floating* X, const double* W, const double* b, Py_ssize_t n_rows, Py_ssize_t d, Py_ssize_t K, double* out
 ) noexcept nogil:
-    """Scores out[n_rows, K] of at most ROWS rows."""
+    """Write the scores (n_rows, K) of at most ROWS rows."""
     cdef Py_ssize_t k, last, r
     if n_rows < ROWS:
         for r in range(n_rows):
@@ -156,7 +156,7 @@ cdef void score_rows(
 cdef void score_by_class(
     const csr_t* X, const floating* value, Py_ssize_t row, const sparse_t* s, const weight_t* W, double* out
 ) noexcept nogil:
-    """out[k] for a sparse row of X; LANES_D classes at a time, whose sums are separate lanes."""
+    """Write the scores of a sparse row for all classes; LANES_D classes at a time, whose sums are separate lanes."""
     cdef Py_ssize_t k = 0, e, i, K = s.n_classes, stride = s.class_stride
     cdef double total
     cdef double lanes[LANES_D]
@@ -184,9 +184,9 @@ cdef void score_by_class(
 cdef void score_few_by_column(
     const csr_t* X, const floating* value, Py_ssize_t row, const sparse_t* s, const weight_t* W, double* out
 ) noexcept nogil:
-    """Scores out[k] of a sparse row for coefficients stored by column, for fewer classes than a vector has lanes."""
+    """Write the scores of a sparse row from coefficients stored by column, for fewer classes than vector lanes."""
     cdef Py_ssize_t e, i, j, K = s.n_classes, stride = s.column_stride
-    # a vector that begins at a column before this one ends within W
+    # a whole vector can be loaded from each column before this one; from later columns it would end beyond W
     cdef Py_ssize_t whole = X.n_columns - (LANES_D - K + stride - 1) // stride
     cdef double lanes[LANES_D]
     cdef vec_d sums = spread_d(0)

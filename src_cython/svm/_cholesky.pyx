@@ -13,7 +13,7 @@ from _vector cimport LANES_D, fmadd_d, require, spread_d, sum_d, vec_d
 cdef enum:
     PANEL_ROWS = 64
     VECTORS = 3  # the number of vectors in each row of a group of packed columns
-    ROWS = 4     # the number of rows of A that are multiplied by a group at once, which makes 12 sums
+    ROWS = 4     # the number of rows of A that a group is multiplied by at once, which takes 12 vectors of sums
 
 cdef double HUGE = 1e150
 
@@ -176,7 +176,7 @@ def solve(const double[:, ::1] A, double[:, ::1] X):
 
 
 def multiply(const double[:, ::1] A, const double[::1] diagonal, const double[::1] x, double[::1] out):
-    """out += A x for a symmetric A that is stored left of the diagonal; `diagonal` has its diagonal."""
+    """Add A x to `out` for a symmetric A, stored left of the diagonal in `A` and on the diagonal in `diagonal`."""
     cdef Py_ssize_t m = A.shape[0], i, j
     cdef vec_d factor, s, a
     cdef double total

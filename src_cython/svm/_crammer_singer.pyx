@@ -33,7 +33,8 @@ ctypedef struct machine_t:
     double* w                  # (d + 1, ld): the weights of each column and, last, of the bias column; updated
     double* alpha              # (n, ld): the dual variables of each row and class; updated
     double* violation          # (n,): written: the violation of the optimality conditions by each row before its step
-    double* g                  # (2, ld): scratch space for the gradients g and D (top of this file) of one row
+    # (2, ld): scratch space for one row: for each class the gradient g, and its value D with alpha at its upper bound
+    double* g
 
 
 cdef machine_t as_machine(machine) except *:
@@ -55,14 +56,14 @@ cdef machine_t as_machine(machine) except *:
 
 
 cdef inline void add(const double* x, double a, double* out, Py_ssize_t ld) noexcept nogil:
-    """out += a x"""
+    """Add a times the vector x to the vector `out`, both of ld numbers."""
     cdef Py_ssize_t v
     for v in range(ld // LANES_D):
         (<vec_d*> out)[v] = fmadd_d(spread_d(a), (<const vec_d*> x)[v], (<vec_d*> out)[v])
 
 
 cdef inline double root(const double* D, Py_ssize_t K, double wanted) noexcept nogil:
-    """The beta at which the sum of max(0, D_k - beta) is `wanted` > 0, by Newton's method, which comes from below."""
+    """The beta with sum_k max(0, D_k - beta) = `wanted`, with which a row's alphas add up to 0; by Newton's method."""
     cdef Py_ssize_t k, n, above = K + 1
     cdef double beta = -INFINITY, sum
     while True:

@@ -18,7 +18,7 @@ cdef enum:
 
 
 cdef inline double product(const double* s, const double* x, Py_ssize_t d, bint apart) noexcept nogil:
-    """|s - x|^2 if `apart`, else s.x."""
+    """The squared distance |s - x|^2 of two vectors if `apart`, else their inner product s.x."""
     cdef vec_d total = spread_d(0), t
     cdef Py_ssize_t j = 0
     cdef double sum, off

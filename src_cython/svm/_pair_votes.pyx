@@ -35,7 +35,7 @@ cdef extern from *:
     double fmadd_1d(double a, double b, double c) nogil
 
 cdef enum:
-    SUMS = 8       # the number of outputs that are summed side by side
+    SUMS = 8       # the number of outputs, sums of coefficients times kernel values, that are computed side by side
     ROWS = 64      # the number of rows whose scores stay in the L1 cache during the loop over pairs
     PART = 128     # the number of columns of SUMS rows that are converted to the type of the kernel values at once
 
@@ -48,7 +48,7 @@ cdef void add_products(
     const value* K, const double* coef, Py_ssize_t n_support, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t n,
     double* out
 ) noexcept nogil:
-    """out[o] += the sum of coef[o, j] K[j] over start <= j < stop, in the order of `_values.add`; n <= SUMS outputs."""
+    """Add sum_(start <= j < stop) coef[o, j] K[j], K: kernel values, to n <= SUMS outputs out[o], as `_values.add`."""
     cdef vec_d sum[SUMS]
     cdef vec_d k
     cdef Py_ssize_t j, o
@@ -63,7 +63,10 @@ cdef void add_products(
 
 
 def combine(const value[:, ::1] K, const double[:, ::1] coef, const int64_t[::1] starts, double[:, :, ::1] out):
-    """out += S for the kernel values K (n, n_support); class c has the support vectors starts[c] to starts[c + 1]."""
+    """Add the sum of coef[o, j] K[i, j] over the support vectors j of class c to each out[i, c, o].
+
+    K: kernel values (n, n_support); class c has the support vectors starts[c] to starts[c + 1].
+    """
     cdef Py_ssize_t i, o, c, n_support = coef.shape[1], n_outputs = coef.shape[0], n_classes = starts.shape[0] - 1
     require(K.shape[0] == out.shape[0] and K.shape[1] == n_support and starts[n_classes] <= n_support)
     require(out.shape[1] == n_classes and out.shape[2] == n_outputs)

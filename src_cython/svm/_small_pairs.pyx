@@ -236,13 +236,13 @@ cdef signed char go_on(
 
 
 cdef struct margin_t:
-    # the constant by which Kb exceeds the gradient f in the rows of a class, for y = 1 and for y = -1
+    # K b minus the gradient f, constant over the rows of a class, for y = 1 and y = -1; K: kernel matrix, b: variables
     double off_positive, off_negative
-    double r, least                      # the margin, and the least value that serves as unit of violations
+    double r, least                      # r: the margin, the unit of violations; least: the least unit
 
 
 cdef margin_t find_margin(const dual_t* d, const vec* K, Py_ssize_t ld) noexcept nogil:
-    """The margin of nu-SVC from the kernel matrix K, and Kb minus the gradient f in each of the two classes."""
+    """The margin of nu-SVC, and K b minus the gradient f in each class, for the kernel matrix K and variables b."""
     cdef margin_t margin
     cdef Py_ssize_t i, first = row_of_class(d, 1), second = row_of_class(d, -1)
     cdef double apart = 0, share = 0

@@ -50,7 +50,7 @@ cdef inline void add_multiple(double a, const double* x, Py_ssize_t d, double* o
 
 
 cdef void add_squares(plane_t* s, const Py_ssize_t* row, const double* weight) noexcept nogil:
-    """matrix += the sum of weight x x' over ROWS rows."""
+    """Add the sum of weight x x' over ROWS rows x to the matrix of second derivatives."""
     cdef Py_ssize_t r, v, d = s.d
     cdef vec_d a0, a1, a2, a3, t
     cdef const double* x0 = s.X + row[0] * d
@@ -174,7 +174,7 @@ cdef double step(plane_t* s) noexcept nogil:
     """Take a step of Newton's method; returns the largest |gradient| before it, or -1 if a pivot was not positive."""
     cdef Py_ssize_t i, j
     cdef double t, gradient = 0
-    # p = minus the gradient, which becomes matrix^-1 (2 sum active y z x - w) below
+    # p is minus the gradient, 2 sum active y z x - w; `solve` below replaces p by the Newton step matrix^-1 p
     for j in range(s.d):
         s.p[j] = -s.w[j]
     for i in range(s.n):

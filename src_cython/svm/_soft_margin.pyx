@@ -23,7 +23,7 @@ cdef inline vec_d load(const floating* x) noexcept nogil:
 
 
 cdef inline double dot(const floating* x, const double* w, Py_ssize_t d) noexcept nogil:
-    """w.x"""
+    """The inner product w.x."""
     cdef vec_d s = spread_d(0), t = spread_d(0)
     cdef Py_ssize_t j = 0
     cdef double total
@@ -39,7 +39,7 @@ cdef inline double dot(const floating* x, const double* w, Py_ssize_t d) noexcep
 
 
 cdef inline void add(double a, const floating* x, double* sum_out, Py_ssize_t d) noexcept nogil:
-    """sum_out += a x"""
+    """Add a times the row x to sum_out."""
     cdef vec_d factor = spread_d(a)
     cdef Py_ssize_t j = 0
     while j + LANES_D <= d:
@@ -178,7 +178,7 @@ def slope(line, double length, Py_ssize_t start, Py_ssize_t stop, double[::1] su
 
 
 cdef void finish_row(double* a, Py_ssize_t i, Py_ssize_t D) noexcept nogil:
-    """a[i, j] -= sum over k < i of a[k, i] a[k, j], for j >= i."""
+    """A part of a Cholesky factorisation: a[i, j] -= sum_(k < i) a[k, i] a[k, j] in row i, for j >= i."""
     cdef Py_ssize_t j = i, k, _j, _k
     cdef double* row
     cdef vec_d u, s0, s1, s2, s3

@@ -166,7 +166,7 @@ cdef inline double share_of(const dual_t* d, double nu) noexcept nogil:
 
 
 cdef inline void fill_side(dual_t* d, double y, double share) noexcept nogil:
-    """Clip |b| of a class to its bounds, and bring the sum to `share` by changing the first rows."""
+    """Clip the variables b of a class to their bounds; bring the sum of |b| to `share` by changing the first rows."""
     cdef Py_ssize_t i
     cdef double sum = 0, most, least
     for i in range(d.n):

@@ -130,7 +130,7 @@ cdef inline double side_weight(const int64_t* all_rows, const int64_t* l, Py_ssi
 cdef inline double class_score(
     const growth_t* g, const int64_t* all_rows, const int64_t* l, double unit, double weight
 ) noexcept nogil:
-    """The score's term for one side, whose class weights are given as multiples of `unit`."""
+    """The term of a cut's score for one side of the cut, whose class weights are given as multiples of `unit`."""
     cdef double score = 0, most, class_weight
     cdef Py_ssize_t c, o
     if g.criterion == GINI:
@@ -207,7 +207,7 @@ cdef inline double scale_of_sums(const growth_t* g, const node_t* node) noexcept
 cdef inline double score_of_sums(
     const growth_t* g, const node_t* node, const int64_t* l, double unit, double weight, double other
 ) noexcept nogil:
-    """Score for squared error or Poisson; l: the left side's sums of w (y - m), as multiples of `unit`."""
+    """A cut's score for squared error or Poisson; l: the left side's sums of weight * (y - mean), divided by `unit`."""
     cdef const double* m = node.values
     cdef double score = 0, total
     cdef Py_ssize_t o
@@ -223,7 +223,7 @@ cdef inline double score_of_sums(
 cdef inline int64_t scaled_part(
     const growth_t* g, const node_t* node, Py_ssize_t row, Py_ssize_t o, const int64_t* totals
 ) noexcept nogil:
-    """w (y - m) as a whole number; for all rows of a node these numbers add up to 0."""
+    """weight * (y - the node's mean), scaled to a whole number; for all rows of a node these numbers add up to 0."""
     cdef double y = g.y[row * g.n_outputs + o] - node.values[o]
     cdef int64_t part = <int64_t> (weight_of(g, row) * y * node.scale)
     return part - totals[o] if row == node.odd_row else part
@@ -313,8 +313,8 @@ cdef inline void scan_distances(
     cdef Py_ssize_t n = node.stop - node.start, k, o, row
     cdef double weight = 0, scale = scale_of_distances(g, node, order), unit = 1 / scale if scale > 0 else 1, y
     cdef double* loss = scratch.losses + 4 * n  # loss[k]: the loss of the first k rows plus that of the others
-    # With monotonic constraints left[k] and right[k] end as the sides' medians of the last output. Otherwise left[k] is
-    # the number of row k - 1. In between, right[k] is the loss of the first k rows.
+    # With monotonic constraints left[k] and right[k] end as the last output's medians on the two sides of the cut after
+    # k rows. Otherwise left[k] is the number of row k - 1. Before the end, right[k] is the loss of the first k rows.
     cdef double* left = loss + n
     cdef double* right = left + n
     cdef median_t m

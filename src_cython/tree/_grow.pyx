@@ -28,10 +28,10 @@ cdef enum:
     # where part i takes the place of the node.
     FEATURE = 0
     SIZE = 1
-    # the number of the row with the largest value on the left, or the index of the subset that goes left; for a leaf,
-    # the number of any of its rows
+    # this column has the number of the row with the largest value on the left side of the split, or the index of the
+    # subset of categories that goes left; for a leaf, the number of any of its rows
     BELOW = 2
-    ABOVE = 3  # the number of the row with the smallest value on the right
+    ABOVE = 3  # this column has the number of the row with the smallest value on the right side of the split
     MISSING = 4  # this column has the side of missing values: 1 left, 0 right; -1 if no row of the node has one
     NODE_INTS = 5
     START = 0  # START to CONSTANT are numbers of columns of the array `stack`
@@ -284,7 +284,7 @@ cdef void mark_short(
     cdef const uint64_t* list = list_of(g, s.feature, node.start)
     cdef const uint64_t* rows = list_of(g, g.n_features, node.start)
     cdef Py_ssize_t n = node.stop - node.start, length = length_of(g, list, n), k, first
-    # the place in the list where the omitted rows would be
+    # the place in the short list where the rows that it omits would be
     cdef Py_ssize_t common = first_at_least(g, list, g.common[s.feature], 0, length)
     cdef bint common_left = s.cut > common  # whether the rows that the short list omits go left
     first = s.cut - (n - length) if common_left else s.cut

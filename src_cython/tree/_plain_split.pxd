@@ -95,7 +95,7 @@ cdef inline uint64_t item_at(const way_t* way, const end_t* end, Py_ssize_t k) n
 cdef inline void consider_quotient(
     const way_t* way, double score, double product, Py_ssize_t cut, best_t* best
 ) noexcept nogil:
-    """Take the cut if score / product is better than the best score; most cuts are rejected without the division."""
+    """Take the cut if its score, score / product, is the best so far; most cuts are rejected without the division."""
     if score >= best.bar * product:
         consider(best, score / product, cut, way_t is downwards_t)
 
@@ -259,7 +259,7 @@ cdef inline bint is_plain(const growth_t* g) noexcept nogil:
 
 
 cdef inline int64_t scaled(const growth_t* g, const node_t* node, uint64_t item) noexcept nogil:
-    """y minus the mean as a whole number; for all rows of a node these numbers add up to 0."""
+    """y minus the node's mean, scaled to a whole number; for all rows of a node these numbers add up to 0."""
     cdef Py_ssize_t row = row_of(g, item)
     cdef int64_t part = <int64_t> ((g.y[row] - node.values[0]) * node.scale)
     return part - node.total if row == node.odd_row else part
