@@ -63,7 +63,7 @@ def move(evaluate, point, direction):
         at_end = float(np.sum(found.gradient * direction))
         if fall <= _ROUNDING * abs(point.objective) and abs(at_end) < abs(slope):
             return found
-        # the next step length minimises the parabola that has both objectives and the slope at the start
+        # the next step length minimises the parabola through both objectives with the slope at the start
         bend = fall - length * slope
         guess = -0.5 * slope * length**2 / bend if bend > 0 else 0
         length = min(max(guess, 0.1 * length), 0.5 * length) if np.isfinite(guess) else 0.1 * length

@@ -227,7 +227,7 @@ class LinearClassifier(ScoreClassifier):
         return tags
 
     def _linear(self, function, X):
-        """function(X, ...) for new rows X, where function is `linear_scores` or `linear_codes`."""
+        """The result of `function`, which is `linear_scores` or `linear_codes`, for new rows X and the coefficients."""
         self._require_fitted()
         X = self._new_samples(X, as_unchecked_rows)
         return function(X, self.coef_, self.intercept_, getattr(self, "n_jobs", None), type(self).__name__)

@@ -86,7 +86,7 @@ class BudgetSearch:
         return np.inf if self._low is None or self._high is None else self._high[0] - self._low[0]
 
     def _misleads(self, penalty, excess, gap):
-        """Whether the fit is too inexact to tell whether C is too small; excess: C times (losses minus budget)."""
+        """Whether the fit is too inexact to show if C is too small or too large; excess: C times (losses minus budget)."""
         large = gap > _GAP_SHARE * self.share * penalty and (abs(excess) <= 4 * gap or self._width() < _NARROW)
         return large or self._width() < _LEAST_WIDTH
 

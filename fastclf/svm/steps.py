@@ -83,7 +83,7 @@ class WholeMatrix:
         yield
 
     def shrink(self, dual, ends):
-        pass  # compiled code leaves rows out while it takes steps
+        pass  # nothing to do: the compiled code leaves rows out while it takes steps
 
     def buffer(self, n):
         """A buffer of n doubles."""

@@ -40,9 +40,9 @@ LANES = LANES_D
 
 cdef enum curvature_t:
     NONE
-    SHARED  # second derivatives: one block for all classes, the mean of the diagonal blocks
-    DIAGONAL  # second derivatives: a block for each class
-    FULL  # second derivatives: a block for each pair of classes k <= m
+    SHARED  # this kind of second derivatives has one block for all classes, the mean of the diagonal blocks
+    DIAGONAL  # this kind of second derivatives has a block for each class
+    FULL  # this kind of second derivatives has a block for each pair of classes k <= m
 CURVATURES = {None: NONE, "shared": SHARED, "diagonal": DIAGONAL, "full": FULL}
 
 # The state of a pass over rows, with the fields of a `Pass` of `likelihood.py`. K is n_classes; ld is d + 1, rounded up

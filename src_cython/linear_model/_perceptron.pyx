@@ -206,7 +206,7 @@ cdef void learn_sparse(
     Py_ssize_t stop,
 ) noexcept nogil:
     """Learn with hyperplane k from sparse rows, without averages, runs of correct samples, or a log."""
-    # Arguments: those of `learn`, and the hyperplane
+    # Arguments: the function has the arguments of `learn`, and the number k of the hyperplane
     cdef Py_ssize_t sample, row, n
     cdef const int* index
     cdef const floating* x
@@ -550,7 +550,7 @@ def count_wrong(
     const floating[::1] data, samples, hyperplanes, bint joint, Py_ssize_t start, Py_ssize_t stop,
     double[::1] wrong_out, double[::1] margin_out,
 ):
-    """Judge samples start to stop: add to wrong_out, and lower margin_out, both with an entry for each learner."""
+    """Judge samples start to stop: add mistakes' weights to wrong_out, and lower margin_out, both by learner."""
     cdef rows_t r
     cdef hyperplanes_t p
     cdef const floating* x = &data[0] if data.shape[0] else NULL
@@ -560,7 +560,7 @@ def count_wrong(
         judge(&r, &p, joint, x, start, stop, &wrong_out[0], &margin_out[0])
 
 
-# Arguments: those of the C interface, `epoch_f` in `_model.pxd`.
+# Arguments: the C interface of an epoch, `epoch_f` in `_model.pxd`, has these arguments.
 cdef int take_epoch(
     const floating* X, Py_ssize_t n, Py_ssize_t d, const int* code, const int64_t* order, double eta, bint intercept,
     double* w, double* b, int64_t* mistakes

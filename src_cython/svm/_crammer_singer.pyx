@@ -72,7 +72,7 @@ cdef inline double root(const double* D, Py_ssize_t K, double wanted) noexcept n
             if D[k] > beta:
                 sum += D[k]
                 above += 1
-        # each round has fewer terms than the one before; if rounding prevents that, the loop ends
+        # each round of Newton's method has fewer terms D_k > beta than the one before, or rounding ends the loop
         if above >= n or above == 0:
             return beta
         beta = (sum - wanted) / above

@@ -94,7 +94,7 @@ cdef inline double unbalance(const dual_t* d, double* total) noexcept nogil:
 
 
 cdef inline void make_feasible(dual_t* d) noexcept nogil:
-    """Clip b to its bounds, and bring its sum to 0: the sign with the larger sum shrinks, free rows first."""
+    """Clip b to its bounds, and bring its sum to 0: entries of the sign with the larger sum shrink, free rows first."""
     cdef Py_ssize_t i
     cdef double total, over, free = 0, side = 0
     for i in range(d.n):

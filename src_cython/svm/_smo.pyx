@@ -71,7 +71,7 @@ def proof(dual, double[::1] out):
 
 
 def ends(dual, const int64_t[::1] rows):
-    """Of the listed rows, the smallest gradient f_i that may rise and the largest that may fall, or infinities."""
+    """The smallest gradient f of listed rows whose b may rise, and the largest of those that may fall; or infinity."""
     cdef dual_t d = as_dual(dual)
     cdef Py_ssize_t k, i
     cdef double least = INFINITY, most = -INFINITY

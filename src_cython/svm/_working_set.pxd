@@ -34,7 +34,7 @@ cdef inline void sift(heap_t* heap, Py_ssize_t at) noexcept nogil:
 
 
 cdef inline void offer(heap_t* heap, double key, int64_t row) noexcept nogil:
-    """Add the row if its key is among the `most` largest so far."""
+    """Add a row to the list of rows with the largest keys if its key is among the `most` largest so far."""
     cdef Py_ssize_t at
     if heap.n == heap.most:
         if key > heap.key[0]:

@@ -156,7 +156,7 @@ cdef inline void scan_classes(
     cdef Py_ssize_t k, o, row
     cdef double scale = fixed_scale(node.weight), unit = 1 / scale, weight, other, score
     cdef int64_t w, left = 0
-    cdef int64_t* l = <int64_t*> scratch.sides  # no-cython-lint
+    cdef int64_t* l = <int64_t*> scratch.sides  # no-cython-lint, because the name l is that of the formulas
     cdef const int64_t* all_rows = l + g.n_values
     memset(l, 0, g.n_values * sizeof(int64_t))
     for k in range(1, order.last + 1):
@@ -262,7 +262,7 @@ cdef inline void scan_sums(
     cdef double weight, other, least = noise(node) * g.n_outputs
     cdef int64_t left = 0
     cdef const double* m = node.values
-    cdef int64_t* l = <int64_t*> scratch.sides  # no-cython-lint
+    cdef int64_t* l = <int64_t*> scratch.sides  # no-cython-lint, because the name l is that of the formulas
     cdef const int64_t* totals = l + g.n_outputs
     memset(l, 0, g.n_outputs * sizeof(int64_t))
     if g.criterion == POISSON:

@@ -144,7 +144,7 @@ cdef inline void read_two(
     cdef end_t end = given[0]
     cdef int64_t n = node.stop - node.start, n_1 = <int64_t> node.values[1], l_1 = 0, k
     cdef Py_ssize_t start = 0, size = 0, stop = min(end.count, end.last), i
-    cdef double l[BLOCK]  # no-cython-lint
+    cdef double l[BLOCK]  # no-cython-lint, because the name l is that of the formulas
     cdef double difference
     while start + size < stop:
         start += size
@@ -189,7 +189,7 @@ cdef inline void read_gini(
     # squares: the sum of n_c^2 over classes c; cross: the sum of l_c n_c; n_c, l_c: rows in the node and on the left
     cdef double squares = 0, cross = 0
     cdef int64_t left = 0  # the sum of l_c^2 over classes c, where l_c rows of class c are on the left
-    cdef int64_t* l = <int64_t*> sides  # no-cython-lint; l and others count alternate rows of the left side
+    cdef int64_t* l = <int64_t*> sides  # no-cython-lint; l and others count, by class, alternate rows on the left
     cdef int64_t* others = l + g.n_values
     cdef double left_at[BLOCK]
     cdef double cross_at[BLOCK]
@@ -227,7 +227,7 @@ cdef inline void read_entropy(
     cdef Py_ssize_t n = node.stop - node.start, cut = -1, k, c, l_c, r_c
     cdef const double* t = g.table
     cdef double most = best.score, score, total = 0
-    cdef int64_t* l = <int64_t*> sides  # no-cython-lint
+    cdef int64_t* l = <int64_t*> sides  # no-cython-lint, because the name l is that of the formulas
     cdef int64_t* r = <int64_t*> sides + g.n_values
     for c in range(g.n_values):
         l[c] = 0
@@ -300,7 +300,7 @@ cdef inline void read_squares(
     cdef end_t end = given[0]
     cdef Py_ssize_t n = node.stop - node.start, k
     cdef double least = noise(node), unit = 1 / node.scale
-    # the sum over the rows so far; the other side has -total, so that a cut gets the same bits from both ends
+    # the sum of scaled y - mean over the rows so far; the other side has -total, so that bits are equal from both ends
     cdef int64_t total = 0
     cdef uint64_t item, next_item = end.items[0]
     for k in range(1, min(end.count - 1, end.last) + 1):

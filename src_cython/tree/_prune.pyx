@@ -16,7 +16,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 
 cdef int32_t melded(int32_t a, int32_t b, const double* key, int32_t* low, int32_t* high) noexcept nogil:
-    """The root of the union of two skew heaps with the roots a and b; -1 is an empty heap."""
+    """The root of the union of two skew heaps with the roots a and b, where -1 is an empty heap."""
     cdef int32_t root = -1
     cdef int32_t* place = &root
     while a >= 0 and b >= 0:
@@ -24,7 +24,7 @@ cdef int32_t melded(int32_t a, int32_t b, const double* key, int32_t* low, int32
             a, b = b, a
         place[0] = a
         place = &low[a]
-        # swap the children of the taken root, and continue with its former child in `high`
+        # swap the children of the larger root, which is taken, and meld its former child in `high` with the other heap
         low[a], high[a], a = high[a], low[a], high[a]
     place[0] = a if a >= 0 else b
     return root
