@@ -449,7 +449,7 @@ class Likelihood:
         for _ in range(3):
             total, squares, most = self._sums(shift, factor)
             if not (self.sparse or np.isfinite(total).all()):
-                as_matrix(self.X, "LogisticRegression")  # this raises an error that locates the NaN or infinity
+                as_matrix(self.X, "LogisticRegression")  # raises an error that says where X has NaN or infinity
             if not (most < 1e300).all():
                 j = int(np.argmax(~(most < 1e300)))
                 raise ValueError(f"column {j} of X spans more than 1e300; smaller numbers are wanted")

@@ -206,7 +206,7 @@ def _inverse(matrix):
     """The inverse of a positive definite matrix, or None if its condition number may exceed _CONDITION."""
     if not np.isfinite(matrix).all() or not (matrix.diagonal() > 0).all():
         return None
-    # scaling by powers of 2 is exact
+    # rows and columns are scaled by powers of 2, without rounding errors
     scale = np.ldexp(1.0, -np.frexp(np.sqrt(matrix.diagonal()))[1])
     scaled = matrix * scale * scale[:, None]
     try:
@@ -373,7 +373,7 @@ class RidgeClassifierCV(RoutedScores):
         )
 
     def _left_out_each(self, rows, codes, classes, weight, alphas):
-        """The choice of alpha by leaving out each row for itself, as attributes."""
+        """The attributes of the choice of alpha by leaving out each row for itself."""
         scorer = None
         if self.scoring is not None:
             scorer = self._as_scorer(self.scoring, classes)
@@ -404,7 +404,7 @@ class RidgeClassifierCV(RoutedScores):
         return found | ({"cv_results_": np.moveaxis(results, 0, 2).copy()} if self.store_cv_results else {})
 
     def _by_folds(self, cv, X, rows, y, sample_weight, alphas, params, classes):
-        """The choice of alpha by folds, as attributes."""
+        """The attributes of the choice of alpha by cross-validation with folds."""
         if self.store_cv_results:
             raise ValueError("cv!=None and store_cv_results=True are incompatible")
         targets = np.asarray(y)

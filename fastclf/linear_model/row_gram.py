@@ -394,7 +394,7 @@ def _refined(A, target, alpha, solve):
             return w
         if change > 0.25 * before:
             return w if change <= 1e-10 * size else None
-        # the next change is expected to be smaller by the same ratio
+        # the next change of w is expected to be smaller than this one by the ratio of the last two changes
         if step_number and change * (change / before) <= 1e-12 * size:
             return w
         before = change

@@ -120,7 +120,7 @@ def _sums(X, coef, intercept, n_jobs=None):
 
 
 def _small_sums(X, coef, intercept):
-    """Scores times _SCALE^2, which cannot overflow."""
+    """The scores of rows times _SCALE^2, a factor so small that they cannot overflow."""
     if isinstance(X, Csr):
         X = Csr(X.indptr, X.indices, X.data * np.float64(_SCALE), X.n_columns)
     else:

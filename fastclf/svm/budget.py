@@ -74,7 +74,7 @@ class BudgetSearch:
             self.fit_tol *= 0.1
             self._low = self._high = None
         else:
-            # the aim is below the budget, because only a fit whose losses are within the budget is a solution
+            # the search aims at losses slightly below the budget, as only a fit within the budget is a solution
             self._narrow(np.log(price), excess + min(self.budget, 0.5 * self.share * penalty / price), spent)
         return best
 
@@ -86,7 +86,7 @@ class BudgetSearch:
         return np.inf if self._low is None or self._high is None else self._high[0] - self._low[0]
 
     def _misleads(self, penalty, excess, gap):
-        """Whether the fit is too inexact to show if C is too small or too large; excess: C times (losses minus budget)."""
+        """Whether the fit is too inexact to tell if C is too small; excess: C times (sum of losses minus budget)."""
         large = gap > _GAP_SHARE * self.share * penalty and (abs(excess) <= 4 * gap or self._width() < _NARROW)
         return large or self._width() < _LEAST_WIDTH
 

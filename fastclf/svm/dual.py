@@ -135,7 +135,7 @@ class Dual:
 
     def note(self, change):
         """Add to `noise` the rounding error of updating f for this change of coef."""
-        with np.errstate(over="ignore"):  # coef diverges if no hyperplane separates the classes
+        with np.errstate(over="ignore"):  # coef diverges for infinite C if no hyperplane separates the classes
             self.noise = float(np.hypot(self.noise, np.linalg.norm(change)))
 
     def add(self, gram, rows, change, columns, threads):

@@ -319,7 +319,7 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
         return price_of(self.C, self.lam, self.budget)
 
     def _require_combination(self):
-        """Refuse combinations for which LIBLINEAR has no solver, with scikit-learn's message."""
+        """Refuse combinations of parameters for which LIBLINEAR has no solver, with scikit-learn's message."""
         dual = self.dual if isinstance(self.dual, str) else bool(self.dual)
         if (self.loss == "hinge" and (self.penalty == "l1" or dual is False)) or (
             self.penalty == "l1" and dual is True

@@ -199,7 +199,7 @@ class Orders(NamedTuple):
     """The orders of some rows, as a selection from packed orders of all rows."""
 
     packed: Packed
-    rows: np.ndarray  # (n,), the row numbers, ascending
+    rows: np.ndarray  # (n,), the numbers of the selected rows, ascending
 
     def lists(self, target, threads):
         """The `Sorted` of these rows, for a target."""

@@ -63,7 +63,7 @@ cdef struct pass_t:
     const double* factor
     const double* W            # (K, ld) the parameters; for sparse rows (d + 1, width)
     curvature_t curvature
-    bint margins               # whether the least margin is wanted
+    bint margins               # whether the least margin of all rows is wanted
     # the loss, the least margin, and the derivative by the intercept, which only `pass_plain` computes
     double* sums
     double* grad               # the gradient, with the shape of W

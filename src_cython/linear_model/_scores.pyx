@@ -19,7 +19,7 @@ from _winner cimport winner
 from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
 
 cdef enum:
-    ROWS = 4  # the number of rows in a tile
+    ROWS = 4  # the number of rows in a tile, whose scores are computed together
     # rows of float32 are prefetched this number of values ahead, so that 15.4 GB/s are read instead of 13.2; rows of
     # float64 are not, because prefetching slows them, to 10.6 GB/s instead of 11.9
     AHEAD = 512
@@ -37,7 +37,7 @@ cdef struct sparse_t:
     Py_ssize_t n_classes
     Py_ssize_t class_stride
     Py_ssize_t column_stride
-    bint is_by_class  # whether the coefficients of a class are adjacent
+    bint is_by_class  # whether the coefficients of a class are adjacent in memory
     const double* b   # (K,)
 
 

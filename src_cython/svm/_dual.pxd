@@ -14,7 +14,7 @@ cdef enum:
 ctypedef struct dual_t:
     Py_ssize_t n       # the number of rows
     Py_ssize_t ld      # n rounded up to a multiple of PADDED_TO; entries beyond n may neither rise nor fall
-    # the arrays, each of shape (ld,):
+    # the arrays of the problem, each of shape (ld,):
     double* y          # (ld,): the labels, +1 or -1; set once
     double* lower      # (ld,): the lower bounds of the variables b; written by `set_bounds`
     double* upper      # (ld,): the upper bounds of the variables b; written by `set_bounds`

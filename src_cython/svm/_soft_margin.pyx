@@ -380,7 +380,7 @@ def descend_sparse(
     const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data, epochs, Py_ssize_t n_visits,
     Py_ssize_t n_epochs,
 ):
-    """`descend` for sparse rows."""
+    """Visit up to n_visits sparse rows, as `descend` does with dense rows; returns the number of ended epochs."""
     cdef Py_ssize_t i, e, d = len(epochs.w) - 1, n_ended = 0
     cdef double change
     cdef bint kept

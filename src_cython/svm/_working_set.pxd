@@ -4,10 +4,10 @@ from libc.stdint cimport int64_t
 
 # The rows with the largest keys among those offered. The caller sets n to 0; `offer` changes n, key and row.
 ctypedef struct heap_t:
-    Py_ssize_t n         # the number of entries
-    Py_ssize_t most      # the most entries; of equal keys the first offered stays
-    double* key          # (most,), the key of each entry; once full, a heap whose entry 0 is replaced first
-    int64_t* row         # (most,), the row of each entry
+    Py_ssize_t n         # the number of rows on the list
+    Py_ssize_t most      # the largest number of rows on the list; of rows with equal keys the first one offered stays
+    double* key          # (most,), the key of each row; once the list is full, a heap whose row 0 is replaced first
+    int64_t* row         # (most,), the number of each row
 
 
 cdef inline bint goes_before(const heap_t* heap, Py_ssize_t a, double key, int64_t row) noexcept nogil:

@@ -36,7 +36,7 @@ cdef inline bint goes_left(const step_t* step, const uint64_t* subsets, const fl
         if not (value >= 0 and value < subset[0]):
             return missing_left
         return subset[1 + (<uint64_t> value >> 6)] >> (<uint64_t> value & 63) & 1
-    # no branch, since half of its predictions would fail
+    # no branch on the comparison with the threshold, since half of its predictions would fail
     return (value <= step.threshold) | ((value != value) & missing_left)
 
 

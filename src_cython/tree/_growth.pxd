@@ -30,7 +30,7 @@ ctypedef struct growth_t:
     # (n_features,): for each short list, the number of one row with the value that the list leaves out
     const int32_t* common_row
     uint8_t* side  # (n,): 1 if the row goes to the left child; written when the row's node is split
-    # fields about the criterion and the target:
+    # the following fields are about the criterion and the target:
     int criterion
     # n_values: the number of values of a node, which are for each output its class weights or its predicted number
     Py_ssize_t n_values, n_outputs
@@ -45,7 +45,7 @@ ctypedef struct growth_t:
     # (n_features,): 1: predictions must not fall with the feature; -1: not rise; 0: free; NULL: all free
     const int8_t* monotonic
     Py_ssize_t most_words  # the number of 64-bit words of the largest subset of categories
-    # fields with the parameters that limit growth:
+    # the following fields are the parameters that limit growth:
     Py_ssize_t max_depth, min_split, min_leaf, max_features
     double min_leaf_weight, min_decrease, total_weight
     uint64_t seed

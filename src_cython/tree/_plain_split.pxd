@@ -107,7 +107,7 @@ cdef inline void count_up(vec_d* k, Py_ssize_t start) noexcept nogil:
 
 
 cdef inline bint ends_a_value(const way_t* way, const growth_t* g, const end_t* end, Py_ssize_t k) noexcept nogil:
-    """Whether a cut after the first k rows is allowed."""
+    """Whether a cut after the first k rows is allowed: k is large enough, and the values beside the cut differ."""
     return k >= end.first and (k == end.count or not same_value(g, item_at(way, end, k - 1), item_at(way, end, k)))
 
 
