@@ -14,7 +14,7 @@ from .results import deviation
 # For each parameter, whether a larger or a smaller value makes the model simpler.
 _SIMPLER = dict.fromkeys(
     ["alpha", "ccp_alpha", "min_impurity_decrease", "min_samples_leaf", "min_samples_split", "min_weight_fraction_leaf"]
-    + ["n_neighbors", "shrink_threshold", "var_smoothing"],
+    + ["lam", "n_neighbors", "radius", "shrink_threshold", "var_smoothing"],
     "larger",
 ) | dict.fromkeys(["C", "bins", "degree", "gamma", "max_depth", "max_features", "max_leaf_nodes"], "smaller")
 
@@ -168,9 +168,10 @@ def simplicity(combination, params, simpler):
         values = [other[name] for other in params if name in other]
         if direction is None or not all(isinstance(v, (int, float, np.number)) or v is None for v in values):
             continue
-        # None, as for max_depth, means no limit and counts as infinity
-        numbers = sorted({np.inf if v is None else float(v) for v in values}, reverse=direction == "smaller")
-        total += numbers.index(np.inf if value is None else float(value))
+        # None means no limit, as for max_depth, or no penalty, as for shrink_threshold, which is the least simple value
+        none = np.inf if direction == "smaller" else -np.inf
+        numbers = sorted({none if v is None else float(v) for v in values}, reverse=direction == "smaller")
+        total += numbers.index(none if value is None else float(value))
     return total
 
 

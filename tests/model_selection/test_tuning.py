@@ -395,3 +395,17 @@ def test_a_wrong_argument_gets_one_sentence(call, error, message):
     with pytest.raises(error, match=message) as caught:
         call()
     assert "\n" not in str(caught.value)
+
+
+def test_of_equal_errors_the_larger_lambda_and_the_stronger_shrinking_are_chosen():
+    rng = np.random.default_rng(3)
+    X = np.r_[rng.normal(-9, 1, (30, 2)), rng.normal(9, 1, (30, 2))]
+    y = np.repeat([0, 1], 30)
+    for model, values in (
+        (LinearSVC(), {"lam": [0.001, 0.1, 0.01]}),
+        (DecisionTreeClassifier(), {"lam": [0, 1, 0.1]}),
+        (NearestCentroid(), {"shrink_threshold": [None, 0.2, 0.1]}),
+    ):
+        [(name, grid)] = values.items()
+        found = tune(model, values, X, y, cv=3)
+        assert found.best_params_ == {name: max(value for value in grid if value is not None)}
