@@ -68,7 +68,7 @@ def run(args):
     _require_grid(args, model)
     data = Data(args)
     data.require_classes()
-    how = folds(args, data)
+    how = folds(args, data) | {"error_score": np.nan}  # a combination that cannot be fitted is a row of the table
     if args.outer is not None and not 2 <= args.outer <= len(data.y):
         raise RequestError(f"--outer is {args.outer}; 2 to {len(data.y)} folds are wanted")
     classifier = data.classifier(model)
@@ -208,6 +208,10 @@ def _error(result):
     return f"{result.error:.2%}, standard error {result.standard_error:.2%}"
 
 
+def _share(value):
+    return "not fitted" if np.isnan(value) else f"{value:.2%}"
+
+
 def _text(params):
     shown = {name: f"{value:.6g}" if type(value) is float else value for name, value in params.items()}
     return ", ".join(f"{name}={value}" for name, value in shown.items())
@@ -222,7 +226,7 @@ def _table(found, params):
     if found.best_index == found.one_standard_error_index:
         marks = {found.best_index: "best, and simplest within one standard error"}
     lines = [
-        (_text(params[i]), f"{1 - found.mean_score[i]:.2%}", f"{found.standard_error[i]:.2%}", marks.get(i, ""))
+        (_text(params[i]), _share(1 - found.mean_score[i]), _share(found.standard_error[i]), marks.get(i, ""))
         for i in order
     ]
     return table_text(("parameters", "error", "std. error", ""), lines, left=(0, 3))

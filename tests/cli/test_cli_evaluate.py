@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from argparse import Namespace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -243,6 +244,19 @@ def test_tune_gives_the_choice_of_the_library(capsys):
     np.testing.assert_array_equal(record["error"], 1 - known.mean_score)
     assert record["outer_error"] == known.outer.error
     assert record["outer_params"] == known.outer_params
+
+
+def test_a_setting_that_cannot_be_fitted_is_a_row_of_the_table(capsys):
+    rng = np.random.default_rng(1)
+    rows = [f"{a:.3f},{b:.3f},{label}" for a, b, label in zip(*rng.normal(size=(2, 80)), rng.choice(["x", "y"], 80))]
+    Path("mixed_up.csv").write_text("\n".join(["a,b,label", *rows]))
+    args = ("tune", "mixed_up.csv", "--model", "linear-svm", "--set", "loss=hinge", "--cv", "4")
+    assert cli.main([*args, "--grid", "budget=0.001,200", "--quiet"]) == 0
+    out, err = capsys.readouterr()
+    assert "budget=0.001  not fitted  not fitted" in out
+    assert "chosen: budget=200" in out
+    assert "4 fits failed out of a total of 8" in err
+    assert cli.main([*args, "--grid", "budget=0.001", "--quiet"]) == 2
 
 
 def test_tune_writes_the_model_of_its_choice(capsys):
