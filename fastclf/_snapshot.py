@@ -50,7 +50,8 @@ def _copy(estimator):
 
 
 def _check(estimator):
-    # the mark is removed before the check, so that an assignment during the check counts for the next call
+    # the mark "attributes were assigned" is removed before they are checked: an assignment by another thread during
+    # the check sets it again, and the next call checks once more
     fitted = _take_mark(estimator)
     try:
         estimator._require_parameters()

@@ -223,5 +223,5 @@ def main(argv=None):
 
 
 if __name__ == "__main__":
-    # the classes defined here are found by pickle in the module, not in __main__
+    # main of the imported module is called, so that pickle finds its classes in fastclf.sklearn, not in __main__
     importlib.import_module("fastclf.sklearn").main()

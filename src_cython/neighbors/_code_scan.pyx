@@ -3,7 +3,8 @@
 #
 # in:      the codes of all rows, a block of queries and their codes, a metric
 # changed: the arrays of `_search.pxd`; for each query a list of rows that may be near and are not yet measured
-# needs:   row ranges that begin at multiples of 256 rows; each list is refined to its end before the heap is read
+# needs:   row ranges that begin at multiples of 256 rows; all rows of a list are measured or ruled out before the
+#          heap of the nearest rows is read
 #
 # `_code_bound.pxd` defines codes and proves the bound.
 from cython cimport floating

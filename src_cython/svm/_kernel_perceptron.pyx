@@ -49,7 +49,7 @@ ctypedef struct learner_t:
     # (K, n_slots): for each coefficient the sum of (change * number of samples before it), for averages
     double* lag
     double* least              # (K,): the least y f over the epoch's samples, where f is the score and y the label
-    # (K,): the sum over the epoch's samples of a f, which is |w|^2 if none of them was a mistake
+    # (K,): the sum of (coefficient) * (score) over the epoch's samples; after an epoch without mistakes it is |w|^2
     double* square
 
 

@@ -258,7 +258,7 @@ ctypedef struct descent_t:
 
 
 cdef descent_t as_descent(epochs, Py_ssize_t n_rows, Py_ssize_t d):
-    """The fields of `Epochs`, which must outlive the result, for rows of d columns."""
+    """A struct of pointers into the arrays of an `Epochs`, which must outlive the struct, for rows of d columns."""
     cdef descent_t out
     cdef const double[::1] y = epochs.y
     cdef const double[::1] most = epochs.most

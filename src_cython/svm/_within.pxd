@@ -224,7 +224,10 @@ cdef inline double margin_of(const dual_t* d, double off_positive, double off_ne
 
 
 cdef inline double to_margin(dual_t* d, double off_positive, double off_negative, double r) noexcept nogil:
-    """Divide b and the bounds by r: the problem becomes SVC with gradient f = Kb - y. Returns the intercept."""
+    """Make a solution of nu-SVC one of SVC: divide the coefficients b and their bounds by the margin r.
+
+    The gradient becomes f = Kb - y. Returns the intercept in the new scale.
+    """
     cdef Py_ssize_t i
     cdef double middle = 0.5 * (score_at_margin(d, 1, off_positive) + score_at_margin(d, -1, off_negative))
     for i in range(d.n):

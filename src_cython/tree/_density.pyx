@@ -30,14 +30,14 @@ cdef enum:
     ABOVE = 3
     MISSING = 4
     NODE_INTS = 5
-    START = 0  # START to LIST are numbers of columns of the array `stack`
+    START = 0  # START to LIST are column indices of the array `stack`
     STOP = 1
     LIST = 2
     STACK_INTS = 3
-    # numbers of columns of `boxes`: VOLUME; from ENDS on, the lower ends of a box and then its upper ends
+    # column indices of `boxes`: VOLUME has a box's volume; from ENDS on are its lower ends and then its upper ends
     VOLUME = 0
     ENDS = 1
-    ROWS = 0  # ROWS to VOLUME_OUT are numbers of columns of the array `numbers`
+    ROWS = 0  # ROWS to VOLUME_OUT are column indices of the array `numbers`
     RISK = 1
     VOLUME_OUT = 2
 

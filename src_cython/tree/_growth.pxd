@@ -76,7 +76,8 @@ ctypedef struct group_t:  # the rows of a node in one category: their mean respo
 
 ctypedef struct scratch_t:  # scratch space of the search for one node's split
     double* sides  # (2 n_values,): the sums of the target's values over the two sides of a cut
-    uint64_t* items  # (number of rows of the node,): scratch space for the items of the node's rows in another order
+    # (number of rows of the node,): scratch space, to which the node's items, one for each row, are copied in order
+    uint64_t* items
     # (largest number of categories of a feature + 1,): the rows of each category, then the rows of missing values
     group_t* groups
     double* losses  # (7 times the number of rows of the node,): the losses of all cuts; used for absolute errors only
