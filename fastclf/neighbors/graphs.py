@@ -175,12 +175,17 @@ def sort_graph_by_row_values(graph, copy=False, warn_when_not_sorted=True):
         graph = graph.asformat("csr")
     elif copy:
         graph = graph.copy()
-    row = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
-    order = aside_if_many(graph.nnz, np.lexsort, (graph.data, row))
-    n = len(order)
-    graph.data[:n], graph.indices[:n] = graph.data[order], graph.indices[order]
+    data, indices = aside_if_many(graph.nnz, _by_value, graph)
+    graph.data[: len(data)], graph.indices[: len(data)] = data, indices
     graph.has_sorted_indices = False
     return graph
+
+
+def _by_value(graph):
+    """The stored distances and columns of a sparse graph, of which those of each row are sorted by distance."""
+    row = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
+    order = np.lexsort((graph.data, row))
+    return graph.data[order], graph.indices[order]
 
 
 def _ascends(graph):
