@@ -4,7 +4,7 @@ import numpy as np
 
 from .._csr import is_sparse
 from .._exceptions import warn
-from .._threads import aside_if_many
+from .._threads import aside_if_many, map_rows
 from .._validation import require_truth
 from .base import Neighbors
 from .nearest import NearestNeighbors
@@ -185,7 +185,7 @@ def _by_value(graph):
     """The stored distances and columns of a sparse graph, of which those of each row are sorted by distance."""
     row = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
     order = np.lexsort((graph.data, row))
-    return graph.data[order], graph.indices[order]
+    return map_rows(graph.data.__getitem__, order), map_rows(graph.indices.__getitem__, order)
 
 
 def _ascends(graph):
