@@ -242,8 +242,9 @@ def aside(function, *arguments, **options):
     on unnoticed, and Python exits without waiting for its end. A call with small arrays is made directly, because a
     thread starts late where other programs have the processors.
     """
-    sizes = [each.size for each in arguments if isinstance(each, np.ndarray)]
-    if (sizes and max(sizes) <= _FEW_NUMBERS) or threading.current_thread() is not threading.main_thread():
+    arrays = any(isinstance(each, np.ndarray) for each in arguments)
+    small = arrays and max(map(n_numbers, arguments)) <= _FEW_NUMBERS
+    if small or threading.current_thread() is not threading.main_thread():
         return function(*arguments, **options)
     outcome = Future()
     given = outcome, contextvars.copy_context(), sys._getframe(), function, arguments, options
