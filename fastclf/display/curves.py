@@ -34,7 +34,49 @@ def _scale(ax, values):
             ax.set_xscale("log")
 
 
-class ValidationCurveDisplay:
+class _Curves:
+    """The base of displays of curves; a subclass has `_draw(ax, style)`, which draws errors or scores."""
+
+    def plot(
+        self,
+        ax=None,
+        *,
+        negate_score=None,
+        score_name=None,
+        score_type=None,
+        std_display_style="fill_between",
+        line_kw=None,
+        fill_between_kw=None,
+        errorbar_kw=None,
+    ):
+        """Draw into `ax`, by default into a new figure, and return self.
+
+        Errors are drawn unless one of the other arguments says how scores are to be drawn.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+        negate_score : bool, default=None
+            Whether the scores are multiplied by -1; None: no.
+        score_name : str, default=None
+        score_type : {'test', 'train', 'both'} or None, default=None
+            The rows whose scores are drawn; None: 'both' with another of these arguments, and otherwise errors.
+        std_display_style : {'fill_between', 'errorbar'} or None, default='fill_between'
+            How the standard deviation of the folds' scores is drawn.
+        line_kw, fill_between_kw, errorbar_kw : dict, default=None
+            Arguments of matplotlib for lines, bands and error bars.
+
+        Returns
+        -------
+        self
+        """
+        style = ScoreStyle(
+            negate_score, score_name, score_type, std_display_style, line_kw, fill_between_kw, errorbar_kw
+        )
+        return self._draw(ax, style)
+
+
+class ValidationCurveDisplay(_Curves):
     """The error as a function of a parameter, with one standard error; the best value and the simplest near it are
     marked. With scikit-learn's arguments, the scores.
 
@@ -120,42 +162,7 @@ class ValidationCurveDisplay:
             errors = 1 - scores
         return cls(found, train_errors=errors).plot(ax)
 
-    def plot(
-        self,
-        ax=None,
-        *,
-        negate_score=None,
-        score_name=None,
-        score_type=None,
-        std_display_style="fill_between",
-        line_kw=None,
-        fill_between_kw=None,
-        errorbar_kw=None,
-    ):
-        """Draw into `ax`, by default into a new figure, and return self.
-
-        Errors are drawn unless one of the other arguments says how scores are to be drawn.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-        negate_score : bool, default=None
-            Whether the scores are multiplied by -1; None: no.
-        score_name : str, default=None
-        score_type : {'test', 'train', 'both'} or None, default=None
-            The rows whose scores are drawn; None: 'both' with another of these arguments, and otherwise errors.
-        std_display_style : {'fill_between', 'errorbar'} or None, default='fill_between'
-            How the standard deviation of the folds' scores is drawn.
-        line_kw, fill_between_kw, errorbar_kw : dict, default=None
-            Arguments of matplotlib for lines, bands and error bars.
-
-        Returns
-        -------
-        self
-        """
-        style = ScoreStyle(
-            negate_score, score_name, score_type, std_display_style, line_kw, fill_between_kw, errorbar_kw
-        )
+    def _draw(self, ax, style):
         if self.tuning is None or style.is_given:
             if self.test_scores is None:
                 self.train_scores, self.test_scores = 1 - self._shown_train_errors(), self.tuning.scores
@@ -258,7 +265,7 @@ class PruningDisplay(ValidationCurveDisplay):
         return self
 
 
-class LearningCurveDisplay:
+class LearningCurveDisplay(_Curves):
     """The error as a function of the number of train rows; with scikit-learn's arguments, the score.
 
     Parameters
@@ -302,42 +309,7 @@ class LearningCurveDisplay:
         name = style.name(options.get("scoring")) if style.is_given else None
         return cls(*learning_curve(estimator, X, y, **options)[:3], score_name=name).plot(ax, **style._asdict())
 
-    def plot(
-        self,
-        ax=None,
-        *,
-        negate_score=None,
-        score_name=None,
-        score_type=None,
-        std_display_style="fill_between",
-        line_kw=None,
-        fill_between_kw=None,
-        errorbar_kw=None,
-    ):
-        """Draw into `ax`, by default into a new figure, and return self.
-
-        Errors are drawn unless one of the other arguments says how scores are to be drawn.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-        negate_score : bool, default=None
-            Whether the scores are multiplied by -1; None: no.
-        score_name : str, default=None
-        score_type : {'test', 'train', 'both'} or None, default=None
-            The rows whose scores are drawn; None: 'both' with another of these arguments, and otherwise errors.
-        std_display_style : {'fill_between', 'errorbar'} or None, default='fill_between'
-            How the standard deviation of the folds' scores is drawn.
-        line_kw, fill_between_kw, errorbar_kw : dict, default=None
-            Arguments of matplotlib for lines, bands and error bars.
-
-        Returns
-        -------
-        self
-        """
-        style = ScoreStyle(
-            negate_score, score_name, score_type, std_display_style, line_kw, fill_between_kw, errorbar_kw
-        )
+    def _draw(self, ax, style):
         if self.score_name is not None or style.is_given:
             draw_scores(self, ax, self.train_sizes, style)
             self.ax_.set_xlabel("Number of samples in the training set")
