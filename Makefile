@@ -41,7 +41,10 @@ ROOM ?=
 MINUTES ?= 1
 AWAY := build/away-$(PYTHON_VERSION)
 KERNEL_ROOMS := test_golden.py test_simd.py test_validation.py test_estimator.py kernels linear_model naive_bayes neighbors sums svm tree
-PYTEST = mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/pytest $(CURDIR)/tests/$(ROOM) -p no:cacheprovider -n auto --dist loadfile --no-loadscope-reorder
+# A test of 15 minutes hangs, and ends the run. So does a crash: where pytest-xdist replaces a worker with --dist loadfile,
+# it waits for ever (3.8).
+PYTEST = mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/pytest $(CURDIR)/tests/$(ROOM) -p no:cacheprovider -n auto --dist loadfile --no-loadscope-reorder \
+    --max-worker-restart=0 -o faulthandler_timeout=900 -o faulthandler_exit_on_timeout=true
 SPHINX = $(BIN)/python -P -m sphinx -q -E -b html -d build/docs-pages docs build/docs
 DEBUG_SITE := $(CURDIR)/build/debug/site-$(PYTHON_VERSION)
 

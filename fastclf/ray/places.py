@@ -105,14 +105,16 @@ class RayPlaces:
         return ray.remote(_run).options(**options).remote(self._signature, f, args, *refs)
 
     def get(self, refs):
-        """The values of references; the error of a task is raised as it is."""
+        """The values of references; the error of a task is raised as it is.
+
+        After an error or Ctrl-C the other tasks run to their end: a task that ends while `ray.cancel` looks at it makes
+        Ray abort this process ("Tried to complete task that was not pending", in Ray 2.60).
+        """
         refs = list(refs)
         try:
             self._wait(refs)
             return ray.get(refs)
         except BaseException as error:
-            for ref in refs:
-                ray.cancel(ref, force=True)
             cause = _told(error)
             if cause is error:
                 raise
