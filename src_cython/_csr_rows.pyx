@@ -85,9 +85,9 @@ def sort_rows(
     cdef floating* values = <floating*> (entries + longest)
     for i in range(start, stop):
         if indptr[i] < 0 or indptr[i + 1] - indptr[i] > longest or indptr[i + 1] > indices.shape[0]:
-            raise ValueError("indptr does not fit the entries")
+            raise ValueError("indptr of a sparse matrix does not fit its entries")
     if data.shape[0] < indices.shape[0]:
-        raise ValueError("there are fewer values than columns")
+        raise ValueError("a sparse matrix has fewer values than column indices")
     with nogil:
         for i in range(start, stop):
             e = indptr[i]

@@ -74,8 +74,8 @@ ctypedef int (*smo_first_f)(const dual_t*, Py_ssize_t*, double*) noexcept nogil
 ctypedef int (*smo_second_f)(const dual_t*, Py_ssize_t, const double*, const double*, Py_ssize_t*) noexcept nogil
 ctypedef int (*smo_step_f)(const dual_t*, Py_ssize_t, Py_ssize_t, const double*, const double*) noexcept nogil
 
-# The codes of n queries for a filter. `filter_t` of `neighbors/_code_lists.pxd` explains the fields; each array after
-# `code` has n entries.
+# One-byte codes of n queries, by which a search rules out rows without measuring them. `filter_t` of
+# `neighbors/_code_lists.pxd` explains the fields; each array after `code` has n entries.
 ctypedef struct query_codes_t:
     unsigned char* code          # (n rounded up to a multiple of 4, width) the code of each query, `width` bytes
     double* base
@@ -96,8 +96,9 @@ ctypedef struct neighbors_t:
     const void* X                # (n_rows, n_features) float32 or float64: the rows to search
     const void* metrics          # the metric and its parameters, a metrics_t of `neighbors/_search.pxd` on the C heap
     const unsigned char* allowed  # (n_rows,) 1 for each row that may be found; NULL: all rows may be found
-    # the next fields are those of a filter; `neighbors/_code_lists.pxd` and `neighbors/_encode.pyx` explain them
-    Py_ssize_t width             # the number of bytes of a row's code; 0: the index is no filter
+    # the next fields belong to an index with one-byte codes of its rows, a filter; `neighbors/_code_lists.pxd` and
+    # `neighbors/_encode.pyx` explain them
+    Py_ssize_t width             # the number of bytes of a row's code; 0: the index has no codes
     const unsigned char* code
     const int* half
     const float* slack
@@ -161,22 +162,23 @@ ctypedef struct machine_t:
     const double* coef           # (n_classes - 1, n_support) coefficients of the support vectors, as in libsvm
     const double* intercept      # (n_outputs,) the intercept of the decision function of each pair of classes
 
-# The types of functions that make the features of rows: n rows of the model's columns, and the features written.
+# The types of functions that compute features: their arguments are the model, n rows of a table, n, and the array to
+# which the features of these rows are written.
 ctypedef void (*features_float_f)(const model_t*, const float*, Py_ssize_t, double*) noexcept nogil
 ctypedef void (*features_double_f)(const model_t*, const double*, Py_ssize_t, double*) noexcept nogil
 
 # What a model does with a row of a table before its scores: arrays that belong to one column each have n_features
 # entries.
 ctypedef struct table_t:
-    const model_t* inner         # the model of the features; NULL: the rows are the features
+    const model_t* inner         # the model that takes the features; NULL: the features are the row itself
     features_float_f features_float
     features_double_f features_double
     const double* mean           # the number that replaces a missing number, for each column
     # the divisor of each column's numbers after `mean` is subtracted; NULL: numbers are not scaled
     const double* spread
-    # the numbers of the columns that are multiplied, for one product of columns after another
+    # for products of columns: the column numbers of each product's factors, one product after another
     const int* factors
-    const int* degree            # (inner.n_features,) the number of columns in each product
+    const int* degree            # (inner.n_features,) the number of factors of each product of columns
     const int* levels            # the number of categories of each column; -1: the column has numbers
     # the texts of a column's categories, from index first[column] on, sorted by their bytes
     const int64_t* first

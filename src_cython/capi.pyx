@@ -93,7 +93,8 @@ cdef Py_ssize_t scratch_size(const fastclf_model* model, Py_ssize_t n, Py_ssize_
     cdef Py_ssize_t d = m.n_features, width = m.neighbors.width
     n = min(max(n, 1), <Py_ssize_t> QUERIES)
     if m.table.inner != NULL:
-        # no space is added for the features, because that of the inner model's function `nearest` includes it
+        # a table's nearest rows need no further space, because the space that its inner model needs includes the
+        # features'
         d = 0 if m.kind == FASTCLF_NEIGHBORS else 8 * TILE * m.table.inner.n_features + 64
         return d + scratch_size(<const fastclf_model*> m.table.inner, n, k)
     if m.kind == FASTCLF_NEIGHBORS:

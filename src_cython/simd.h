@@ -38,7 +38,7 @@
 #if defined(__AVX__)
 #include <immintrin.h>
 #elif defined(__SSE2__)
-#include <emmintrin.h> /* all of SSE2; it compiles in a tenth of the time of immintrin.h */
+#include <emmintrin.h> /* declares all of SSE2, and compiles in a tenth of the time of immintrin.h */
 #elif defined(__aarch64__) && defined(__ARM_NEON) && VECTOR_BYTES == 16
 #define NEON /* the vectors of arm64 are used */
 #include <arm_neon.h>

@@ -132,7 +132,8 @@ cdef int fill_neighbors(model_t* m, form, functions) except -1:
         raise MemoryError
     m.neighbors.metrics = metrics
     index, allowed = form.index, form.allowed
-    fill_metric(metrics, index.metric, None)  # None: each call of a search sets the norms of its queries
+    # the argument None leaves out norms of queries, which each search computes for its own queries
+    fill_metric(metrics, index.metric, None)
     m.search = <search_f> <size_t> functions["search"]
     m.neighbors.n_rows = len(index.X)
     m.neighbors.n_findable = len(index.X) if allowed is None else np.count_nonzero(allowed)
@@ -149,7 +150,7 @@ cdef int fill_neighbors(model_t* m, form, functions) except -1:
 
 
 cdef int fill_filter(model_t* m, index, functions) except -1:
-    """Fill in the rows' codes of a Filter, an index for k-NN search, and the Coder that encodes queries."""
+    """Fill in a model from a Filter, an index for k-NN search: the codes of the rows, and how queries are coded."""
     cdef object coder = index.coder
     m.neighbors.width = index.width
     m.neighbors.code = <const unsigned char*> address(index.code)
@@ -173,7 +174,7 @@ cdef int fill_filter(model_t* m, index, functions) except -1:
 
 
 cdef int fill_bayes(model_t* m, lanes, functions) except -1:
-    """Fill in a naive Bayes model from a `BayesInLanes`."""
+    """Fill in a naive Bayes model from a `BayesInLanes`, whose arrays have the classes side by side in SIMD lanes."""
     form = lanes.form
     m.bayes.width = len(lanes.zero)
     m.bayes.begin = <const double*> address(form.begin)
@@ -193,7 +194,7 @@ cdef int fill_bayes(model_t* m, lanes, functions) except -1:
 
 
 cdef int fill_machine(model_t* m, form) except -1:
-    """Fill in a kernel machine from a `Machine`."""
+    """Fill in a kernel machine (support vectors, coefficients, intercepts) from a `Machine`."""
     m.machine.kernel = form.kernel
     m.machine.degree = form.degree
     m.machine.gamma = form.gamma
@@ -207,7 +208,7 @@ cdef int fill_machine(model_t* m, form) except -1:
 
 
 cdef int fill_mixed(model_t* m, lanes, functions) except -1:
-    """Fill in naive Bayes with a distribution for each column, from a `MixedArrays`."""
+    """Fill in a naive Bayes model that has a distribution for each column, from a `MixedArrays`."""
     m.score_float, m.score_double = _mixed_float, _mixed_double
     m.mixed.begin = <const double*> address(lanes.begin)
     m.mixed.kind = <const int*> address(lanes.kind)
@@ -221,7 +222,7 @@ cdef int fill_mixed(model_t* m, lanes, functions) except -1:
 
 
 cdef int fill_table(model_t* m, table) except -1:
-    """Fill in how rows become the features of a model, from a `Front`."""
+    """Fill in, from a `Front`, how the rows of a table are converted to the features of a model."""
     m.table.mean = <const double*> address(table.mean)
     m.table.spread = <const double*> address(table.spread)
     m.table.factors = <const int*> address(table.factors)

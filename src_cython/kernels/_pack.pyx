@@ -1,6 +1,6 @@
 # Packing of rows for the kernels of `_values.pyx`.
 #
-# Lines are the columns in which one of the rows has an entry other than 0, numbered in order. A packed row is a list of
+# The lines are the columns in which at least one of the rows is not 0, numbered in order. A packed row is a list of
 # pairs (line, value), or dense, with one value for each line.
 from cython cimport floating
 from libc.stdint cimport int32_t, int64_t
@@ -16,7 +16,7 @@ ctypedef fused real:
 cdef Py_ssize_t mark_entries(
     const floating* x, const int32_t* index, Py_ssize_t n, int32_t* line
 ) noexcept nogil:
-    """Set line[column] = 0 for each nonzero entry of a row; returns the number of nonzero entries."""
+    """Mark the columns in which a row is not zero by line[column] = 0; returns the number of nonzero entries."""
     cdef Py_ssize_t j, count = 0
     cdef bint used
     for j in range(n):
@@ -120,7 +120,7 @@ def mark(X, const int64_t[::1] rows, int32_t[::1] line, int64_t[::1] begins):
 
 
 def pack(X, const int64_t[::1] rows, const int64_t[::1] begins, packed):
-    """Write the values of rows, and the lines of lists, into the arrays of a `Packed`; `mark` numbers the lines."""
+    """Write values (and lines, if rows are lists) into the arrays of a `Packed`, whose lines `mark` has numbered."""
     cdef matrix_t x = as_matrix(X)
     cdef packing_t p
     cdef const int32_t[::1] line = packed.line

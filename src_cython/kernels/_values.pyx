@@ -201,7 +201,8 @@ cdef void accumulate(const vec* const* k, const double* coef, Py_ssize_t n_rows,
     """f += sum_r coef[r] k[r] for each row of a panel, summed over r in order."""
     cdef Py_ssize_t wide = 2 * HALF * (LANES_F if vec is vec_f else LANES_D), i = 0, r
     cdef vec_d s0, s1, s2, s3, s4, s5, s6, s7, a
-    while i < wide:  # a panel of doubles is 8 vectors of doubles wide, and a panel of floats up to 16
+    # 8 vectors of doubles are summed at a time: a panel of doubles is that wide, a panel of floats up to twice as wide
+    while i < wide:
         s0 = (<vec_d*> (f + i))[0]
         s1 = (<vec_d*> (f + i))[1]
         s2 = (<vec_d*> (f + i))[2]

@@ -270,7 +270,7 @@ cdef void fill_az(pass_t* p, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
 
 @cdivision(True)  # the debug build's check of divisors cannot be in functions that return vectors
 cdef inline vec_d curvature_of(const pass_t* p, Py_ssize_t k, Py_ssize_t m, Py_ssize_t v) noexcept nogil:
-    """For vector v of rows: weight d2 loss / (d s_k d s_m), s: scores; with SHARED the mean over all k = m of that."""
+    """Weighted second derivatives of the loss by scores s_k and s_m, for vector v of rows; SHARED: mean over k = m."""
     cdef Py_ssize_t j
     cdef vec_d s, a
     cdef vec_d inverse = (<const vec_d*> p.bend)[v]
@@ -331,7 +331,7 @@ cdef void finish_residual(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexce
 cdef void pass_dense(
     pass_t* p, const floating* X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step
 ) noexcept nogil:
-    """Add panels start, start + step, ... before stop to the sums; their rows are centred and scaled."""
+    """Add the loss and its derivatives for dense panels start, start + step, ... before stop, centred and scaled."""
     cdef Py_ssize_t panel = start, first, n_rows, K = p.n_classes
     while panel < stop:
         first = panel * ROWS
@@ -554,7 +554,7 @@ cdef pass_t pass_of(state, Py_ssize_t n) except *:
 
 
 def dense(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step, state):
-    """Add panels start, start + step, ... before stop of the rows of X to a `Pass`."""
+    """Add to a `Pass` the loss and its derivatives for the rows X in panels start, start + step, ... before stop."""
     cdef pass_t p = pass_of(state, X.shape[0])
     require(p.d == X.shape[1] and p.z is not NULL)
     with nogil:
@@ -562,7 +562,7 @@ def dense(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_
 
 
 def plain(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step, state):
-    """Add panels of dense rows, neither centred nor scaled, to a `Pass` for two classes."""
+    """Add to a `Pass` for two classes the loss and gradient of panels of dense rows, neither centred nor scaled."""
     cdef pass_t p = pass_of(state, X.shape[0])
     require(p.d == X.shape[1] and p.n_classes == 1)
     with nogil:
@@ -570,7 +570,7 @@ def plain(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_
 
 
 def sparse(X, const floating[::1] data, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step, state):
-    """Add panels start, start + step, ... before stop of a `Csr` X, which has the values `data`, to a `Pass`."""
+    """Add to a `Pass` the loss and its derivatives for every step-th panel of rows of a `Csr` X with values `data`."""
     cdef csr_t rows = csr_of(X)
     cdef pass_t p = pass_of(state, rows.n_rows)
     require(p.residuals is NULL or len(state.residuals) == rows.n_rows)
@@ -580,7 +580,7 @@ def sparse(X, const floating[::1] data, Py_ssize_t start, Py_ssize_t stop, Py_ss
 
 
 def moments(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, state, double[:, ::1] found):
-    """Update found (3, ld), the sum, sum of squares and largest |x| of each column, by panels start to stop."""
+    """Update found (3, ld), each column's sum, sum of squares and largest |x|, by the rows of panels start to stop."""
     cdef pass_t p = pass_of(state, X.shape[0])
     cdef Py_ssize_t panel, first, n_rows, i
     require(p.d == X.shape[1] and found.shape[1] == p.ld)

@@ -40,10 +40,10 @@ ctypedef struct epoch_t:
     # (m, d): the array to which steps of m hyperplanes are added: w itself, or the sum of a batch
     double* to_w
     double* to_b           # (m,): the array to which steps of the intercepts are added: b itself, or the sum of a batch
-    # (m, d): for each weight the sum over all steps of t times the step; NULL without an average. After T samples the
-    # sum of all w is T w - lag_w.
+    # (m, d): for averaged weights, the sum over all steps of the step times t, the number of its sample; else NULL.
+    # After T samples, the sum of all weight vectors w so far is T w - lag_w.
     double* lag_w
-    # (m,): for each intercept the sum over all steps of t times the step; NULL without an average
+    # (m,): for averaged intercepts, the sum over all steps of the step times t, the number of its sample; else NULL
     double* lag_b
     # (n,): for each learner the sum of -y f over its mistakes, where f is the score and y the label, 1 or -1
     double* loss
@@ -76,7 +76,7 @@ cdef enum:
     # |x|^2 is computed for this number of rows at a time, just before they are learned from, while they are in a cache
     MEASURED = 64
 
-cdef double[2] SIGN = [-1, 1]  # a table instead of a branch, because labels are not predictable
+cdef double[2] SIGN = [-1, 1]  # the sign of a label is looked up, because a processor cannot predict a branch on labels
 
 
 cdef inline bint ends_record(epoch_t* s, Py_ssize_t k, int64_t t) noexcept nogil:
@@ -447,7 +447,7 @@ cdef int64_t* integers(array):
 
 
 cdef object fill_rows(rows_t* r, samples):
-    """Fill r with the fields of a `Samples`."""
+    """Set the fields of the struct r, the samples of an epoch, from a `Samples`, which must outlive r."""
     cdef const int64_t[::1] order = samples.order
     cdef const int64_t[::1] indptr = samples.indptr
     cdef const int[::1] index = samples.indices
@@ -464,7 +464,7 @@ cdef object fill_rows(rows_t* r, samples):
 
 
 cdef object fill_hyperplanes(hyperplanes_t* p, hyperplanes):
-    """Fill p with the fields of a `Hyperplanes`."""
+    """Set the fields of the struct p, weights and intercepts, from a `Hyperplanes`, which must outlive p."""
     cdef double[:, ::1] w = hyperplanes.w
     cdef const int[::1] positive = hyperplanes.positive
     p.n = w.shape[0]
@@ -476,7 +476,7 @@ cdef object fill_hyperplanes(hyperplanes_t* p, hyperplanes):
 
 
 cdef object fill_epoch(epoch_t* s, epoch):
-    """Fill s with the fields of an `Epoch`, with an empty log."""
+    """Set the fields of the struct s, the state of an epoch, from an `Epoch`; no mistakes are logged yet."""
     s.intercept = epoch.intercept
     s.eta = epoch.eta
     s.to_w = doubles(epoch.to_w)
@@ -497,7 +497,7 @@ cdef object fill_epoch(epoch_t* s, epoch):
 
 
 cdef object fill_shrinking(shrinking_t* c, shrinking):
-    """Fill c with the fields of a `Shrinking`."""
+    """Set the fields of the struct c, the state of the penalty, from a `Shrinking`, which must outlive c."""
     c.alpha = shrinking.alpha
     c.l1_ratio = shrinking.l1_ratio
     c.scale = doubles(shrinking.scale)

@@ -63,12 +63,13 @@ ctypedef struct bits_t:
     const uint64_t* Q          # (n_queries, n_words) the bits of the queries, packed into words
     const int* ones            # (n,) the number of ones in each row; NULL for Hamming
     const int* query_ones      # (n_queries,) the number of ones in each query; NULL for Hamming
-    # (n_queries,) each query's limit: the largest number of differing bits at a distance up to tau
+    # (n_queries,) each query's limit: the largest number of differing bits of a row within tau, the distance beyond
+    # which a row is no neighbour
     limit_t* limit
 
 
 cdef inline void set_limit(const bits_t* b, const search_t* s, Py_ssize_t query) noexcept nogil:
-    """Set the query's limit, the largest number of differing bits at a distance of tau or less."""
+    """Set the query's limit, the largest number of differing bits of a row within tau, the query's largest distance."""
     cdef double t = min(s.tau[query], 1.0)
     if b.code == DICE:
         t = 2 * t / (1 + t)

@@ -6,9 +6,11 @@
 #     rotated:   w = g (x - mu),  Y(x) = clip((V'w, |w - V V'w| - rho) / step)     for some matrix V (d, m), m < d
 #     as it is:  w = g (x - mu),  Y(x) = clip(w / step)                            (all metrics; manhattan always)
 #
-# in units of step, where clip brings each coordinate into -127..127: the projection onto a box, which enlarges no
-# distance. (For inner products Y is not clipped, and what its codes cut off is an error like any other.) For cosine,
-# x / |x| stands for x. With G = V'V - I and delta >= |G|, in real numbers and for any vector w
+# in units of step, with a centre mu of the rows, a power of two g and a constant rho. clip brings each coordinate into
+# -127..127: the projection onto a box, which enlarges no distance. (For inner products Y is not clipped, and what its
+# codes cut off is an error like any other.) For cosine, x / |x| stands for x.
+#
+# With G = V'V - I and delta >= |G|, in real numbers and for any vector w
 #
 #     |V'w|^2 + |w - V V'w|^2  =  |w|^2 + (V'w)' G (V'w)  <=  |w|^2 + delta |V'w|^2 ,
 #

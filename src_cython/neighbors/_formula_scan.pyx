@@ -29,8 +29,9 @@ cdef enum:
 
 PANEL_ROWS = 2 * LANES_D
 
-# `prepare` notes this number of numbers for each query, and `fill_panel` for each row: a norm and its inverse root for
-# correlation; for haversine the unit vector of the place, and the larger size of its two angles.
+# The number of values that `prepare` stores for each query, and `fill_panel` for each row, because a distance needs
+# them: a norm and its inverse root for correlation; for haversine the unit vector of the place, and the larger size of
+# its two angles.
 N_NOTES = 4
 
 cdef enum:

@@ -13,7 +13,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     QUERIES = 32       # the largest number of queries that are searched together
-    PANEL_BYTES = 128  # the bytes of one coordinate of a panel, two of the widest vectors
+    PANEL_BYTES = 128  # the number of bytes that one coordinate of all rows of a panel takes: two of the widest vectors
     FEW_QUERIES = 2    # for at most this number of queries, rows of X are read in place, not from panels
 
 

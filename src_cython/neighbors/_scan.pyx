@@ -99,7 +99,7 @@ cdef inline void screen_tile(
     const metric_t* metric, const vec* panel, const vec* queries, Py_ssize_t d, const double* bound,
     unsigned int* near_out
 ) noexcept nogil:
-    """For each of 4 queries, as bits, which rows of a panel have screens within the query's bound."""
+    """Find, for each of 4 queries, which rows of a panel have screens (quick bounds of distances) within the limit."""
     cdef const vec* q0 = queries
     cdef const vec* q1
     cdef const vec* q2

@@ -29,7 +29,8 @@ ctypedef struct search_t:
     double* distance              # (n_queries, k) the distances of each query's heap of (distance, row) pairs
     Py_ssize_t* index             # (n_queries, k) the row numbers of each query's heap of (distance, row) pairs
     const unsigned char* allowed  # (n_rows,) 1 for each row that may be found; NULL: all rows may be found
-    const Py_ssize_t* self_row    # (n_queries,) the row that each query is and must not find; or NULL
+    # (n_queries,) for a query that is itself a row, this row's number, as it must not be found; or NULL
+    const Py_ssize_t* self_row
     Py_ssize_t* hit_query         # (capacity,) the query number of each hit, a row found within the query's radius
     Py_ssize_t* hit_row           # (capacity,) the row number of each hit, a row found within the query's radius
     # (capacity,) the distance from the query of each hit, a row found within the query's radius

@@ -118,7 +118,8 @@ def take(
     add up to k or more.
     """
     cdef Py_ssize_t q, j
-    # the sum of weights from which on no neighbour is taken; by rounding, a sum of k may be just below k
+    # once the weights of a query's neighbours add up to this, no further one is taken; it is k, less a margin for
+    # rounding
     cdef double before, left, w, enough = k * (1 - 1e-12)
     with nogil:
         for q in range(index.shape[0]):
@@ -161,7 +162,7 @@ def elect(ballot, const Py_ssize_t[:] codes, Py_ssize_t n_classes, bint nearer, 
 
 
 def share(ballot, const Py_ssize_t[:] codes, double[:, ::1] share_out):
-    """For each query the shares of the votes of all classes."""
+    """Write the share of each class in the votes of each query's neighbours, as row rows[q] of share_out."""
     cdef const Py_ssize_t[::1] rows = ballot.rows
     cdef ballot_t b
     cdef Py_ssize_t q, j, n_classes = share_out.shape[1]
@@ -183,7 +184,7 @@ def share(ballot, const Py_ssize_t[:] codes, double[:, ::1] share_out):
 
 
 def average(ballot, const double[:, ::1] y, double[:, ::1] mean_out):
-    """For each query and output the mean of the neighbours' targets, weighted by the votes."""
+    """Write for each query and output the mean of the neighbours' targets, weighted by their votes."""
     cdef const Py_ssize_t[::1] rows = ballot.rows
     cdef ballot_t b
     cdef Py_ssize_t q, j, o, n_outputs = y.shape[1]
@@ -233,7 +234,7 @@ def elect_each(
     ballot, const double[::1] weight, const Py_ssize_t[:] codes, Py_ssize_t n_classes, bint nearer,
     Py_ssize_t[:, ::1] best_out,
 ):
-    """best_out[rows[q], k - 1] = the class that k neighbours elect; `weight` has the weights of all rows or is None."""
+    """Leave-one-out: best_out[rows[q], k - 1] = the class that k neighbours elect; weight: of all rows, or None."""
     cdef const Py_ssize_t[::1] rows = ballot.rows
     cdef double[:, ::1] scratch = np.zeros((2, n_classes))
     cdef ballot_t b
@@ -278,7 +279,7 @@ def elect_each(
 
 
 def average_each(ballot, const double[::1] weight, const double[:, ::1] y, double[:, :, ::1] mean_out):
-    """mean_out[rows[q], k - 1] = the mean target of k neighbours; `weight` has the weights of all rows, or is None."""
+    """Leave-one-out: mean_out[rows[q], k - 1] = the mean target of k neighbours; weight: of all rows, or None."""
     cdef const Py_ssize_t[::1] rows = ballot.rows
     cdef Py_ssize_t n_outputs = y.shape[1]
     cdef double[::1] sums = np.empty(n_outputs)

@@ -112,7 +112,7 @@ cdef inline void make_feasible(dual_t* d) noexcept nogil:
 
 
 cdef inline void rescale(dual_t* d) noexcept nogil:
-    """After a change of the bounds, multiply b by the best factor within them, and update the gradient f."""
+    """After a change of the bounds, multiply b by the factor within them with the least objective, and update f."""
     cdef Py_ssize_t i
     cdef double total = 0, square = 0, factor = INFINITY, C
     for i in range(d.n):
@@ -132,7 +132,7 @@ cdef inline void rescale(dual_t* d) noexcept nogil:
 
 
 cdef inline Py_ssize_t row_to_balance(const dual_t* d, double* over) noexcept nogil:
-    """The row farthest from its bounds if its b can absorb the sum of all b, else -1; writes this sum to `over`."""
+    """The row farthest from its bounds if a change of its b can make all b add up to 0, else -1; over: their sum."""
     cdef double total, most = 0, least
     cdef Py_ssize_t i, best = -1
     over[0] = unbalance(d, &total)

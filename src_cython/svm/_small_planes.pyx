@@ -139,7 +139,7 @@ cdef void solve(const plane_t* s, double* b) noexcept nogil:
 
 
 cdef double slope(const plane_t* s, double t, double wp, double pp, double* curvature) noexcept nogil:
-    """The derivative along p of the objective at w + t p; writes the second derivative to `curvature`."""
+    """The derivative of the objective at w + t p along the step p; writes the second derivative to `curvature`."""
     cdef double sum = 0, bend = 0, z
     cdef Py_ssize_t i
     for i in range(s.n):

@@ -57,7 +57,7 @@ def scale(dual):
 
 
 def unbalanced(dual):
-    """The number of a row whose coef can absorb the sum of coef, or -1; and this sum, 0 if rounding explains it."""
+    """A row whose change can make all coef add up to 0, or -1; and their sum, given as 0 if rounding explains it."""
     cdef dual_t d = as_dual(dual)
     cdef double over
     return row_to_balance(&d, &over), over
@@ -111,7 +111,7 @@ def margin(dual, double off_positive, double off_negative):
 
 
 def scale_to_margin(dual, double off_positive, double off_negative, double r):
-    """Divide coef and the bounds by r: nu-SVC becomes SVC with the gradient f = K b - y. Returns the intercept."""
+    """Divide coef and the bounds by the margin r: nu-SVC becomes SVC with f = K b - y. Returns the intercept."""
     cdef dual_t d = as_dual(dual)
     return to_margin(&d, off_positive, off_negative, r)
 

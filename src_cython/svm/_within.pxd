@@ -55,7 +55,7 @@ cdef inline ends_t side_ends(const lanes_t* side) noexcept nogil:
 
 
 cdef inline sides_t move_within(dual_t* d, const vec* Ki, const vec* Kj, double t) noexcept nogil:
-    """Add t (K_i - K_j) to the gradient f, unless Ki is NULL; returns the extreme values of f in both classes."""
+    """Add t (K_i - K_j) to the gradient f (nothing if Ki is NULL); returns the extreme values of f in both classes."""
     cdef Py_ssize_t v
     cdef lanes_t positive, negative
     cdef sides_t sides

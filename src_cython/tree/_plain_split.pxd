@@ -399,7 +399,7 @@ cdef inline int compare_groups(const void* a, const void* b) noexcept nogil:
 
 
 cdef inline double response(const growth_t* g, uint64_t item, Py_ssize_t v) noexcept nogil:
-    """Value v of a row: a number; for classes 1 if the row is of class v, else 0."""
+    """The target's value v of a row: the row's v-th number, or for classes 1 if the row is of class v, else 0."""
     cdef Py_ssize_t row = row_of(g, item), o = 0
     if g.y == NULL:
         return class_of(g, item) == v
