@@ -56,7 +56,7 @@ def codes_of(labels, categories):
 
 
 def float_codes(labels, categories):
-    """The index of each label in the categories, as floats; NaN for a label that is no category. See `codes_of`."""
+    """The index of each label among the sorted categories, as floats; NaN for a label that is no category."""
     codes = codes_of(labels, categories)
     return np.where(codes < 0, np.nan, codes)
 

@@ -195,7 +195,7 @@ def ascends(entries, starts, strictly=True):
     for start, stop in ranges(0, int(starts[-1]) - 1, _CHECK_ENTRIES):
         drops = compare(entries[start + 1 : stop + 1], entries[start:stop])
         first, last = np.searchsorted(starts, [start + 1, stop + 1])
-        # a list may begin with a smaller entry than that with which the list before ends
+        # where a new list begins, its first entry may be smaller than the last entry of the list before
         drops[starts[first:last] - (start + 1)] = False
         if drops.any():
             return False

@@ -73,7 +73,7 @@ class only_if:
             return self.method
         try:
             there = bool(self.condition(estimator))
-        except (TypeError, ValueError):  # parameters are wrong, which other methods report
+        except (TypeError, ValueError):  # the estimator's parameters are wrong, which its other methods report
             there = False
         except AttributeError as error:  # an estimator given as a parameter lacks an attribute
             raise AttributeError(self._missing(estimator)) from error

@@ -252,7 +252,7 @@ def aside(function, *arguments, **options):
     try:
         try:
             thread.start()
-        except RuntimeError:  # no thread can be started
+        except RuntimeError:  # the system can start no further thread, so that this thread makes the call
             return function(*arguments, **options)
         while wait([outcome], timeout=0.1).not_done:
             pass
@@ -287,7 +287,7 @@ def _leave():
         import ctypes
 
         libc = ctypes.CDLL(None)
-        libc.on_exit(libc._exit, None)  # the process ends by _exit, before the destructors of libraries run
+        libc.on_exit(libc._exit, None)  # the exit of the process calls _exit, before libraries wait for their threads
     except (ImportError, OSError, AttributeError):
         wait(_abandoned)
 
@@ -402,7 +402,8 @@ def _drawing():
     try:
         yield
     except BaseException:
-        with contextlib.suppress(RuntimeError):  # `release` raises it once this thread no longer holds the lock
+        # `release` raises RuntimeError once this thread no longer holds the lock
+        with contextlib.suppress(RuntimeError):
             while True:
                 _bar_lock.release()
         raise

@@ -148,7 +148,8 @@ def as_float(array, name):
 
 
 def require_finite(array, name, owner, allow_nan=False):
-    if array.size <= 4096 and np.isfinite(array).all():  # 4 us faster than the loop below for a small array
+    # on a small array this test takes 4 us less than the loop below
+    if array.size <= 4096 and np.isfinite(array).all():
         return
     step = max(1, _CHECK_NUMBERS // array.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
@@ -421,7 +422,7 @@ def require_numbers(name, value, kinds):
 
 
 def require_strings(names, name):
-    """Names, all of which must be strings."""
+    """The names, after a check that all of them are strings."""
     for each in names:
         if not isinstance(each, str):
             raise TypeError(f"{name} has {described(each)}; strings are wanted")

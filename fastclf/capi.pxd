@@ -193,8 +193,8 @@ cdef int perceptron_epoch_f(
     double* w, double* b, int64_t* mistakes
 ) noexcept nogil
 
-# Of a TableClassifier: the index of a text among the categories of a column, as the rows of the model have it. NaN for
-# NULL, for a text that is no category, and for a column of numbers. Since version 2.
+# The index of a text among the categories of a column of a TableClassifier: the number that stands for the text in the
+# model's rows. NaN for NULL, for a text that is no category, and for a column of numbers. Since version 2.
 cdef double category(const fastclf_model* model, Py_ssize_t column, const char* text) noexcept nogil
 
 

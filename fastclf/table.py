@@ -60,7 +60,8 @@ class Table:
             raise ValueError(f"columns has shape {columns.shape}; (n_samples, n_columns), or a list, is wanted")
         self.matrix = columns if isinstance(columns, np.ndarray | Csr) else None
         if isinstance(columns, Csr):
-            columns = range(columns.shape[1])  # a Csr is not cut into columns: here are only their numbers
+            # the columns' numbers stand for the columns, because a Csr is not cut into columns
+            columns = range(columns.shape[1])
         self.columns = list(columns.T) if isinstance(columns, np.ndarray) else columns
         self.names = names
         self.open_ended = False  # whether columns that are missing at the end of a row are zeros, as in a LIBSVM text

@@ -121,7 +121,7 @@ class OnDask:
         return self
 
     def _eagerly(self, f, *args):
-        """f(places, *args) with the places of the client; an awaitable of it if called in the client's event loop."""
+        """The result of f(places, *args), places: the workers of the client; in its event loop an awaitable of it."""
 
         def work():
             with places_of(self.client) as places:

@@ -216,7 +216,8 @@ def chained_sums(todo, reader, classes, job, job_arguments):
 
     def work(i):
         number, before, sources = todo[i]
-        state = copy.deepcopy(before[0][0][1]) if before else None  # a task must not change its arguments
+        # a task must not change its arguments, so that the state is copied
+        state = copy.deepcopy(before[0][0][1]) if before else None
         for at, arrays, start, stop in sources:
             with naming(at):
                 rows, y, weight = reader.read(*arrays)

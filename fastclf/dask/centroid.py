@@ -20,7 +20,7 @@ from .blocks import Reader, Shards, joined_copies
 from .linear import require_finite_rows
 from .partitions import naming
 
-# The number of bytes of the columns that a task for medians gets.
+# The number of bytes of the columns whose medians one task computes.
 _MEDIAN_BYTES = 1 << 26
 
 

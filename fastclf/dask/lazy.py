@@ -56,7 +56,7 @@ def answer_part(model, method, X, like, arguments):
 
 
 def _form(model, method, X, parts, arguments):
-    """The answer for one row: of a made-up row or, if the model refuses it, of a row of the first partition."""
+    """An answer in the form of all: for a made-up row or, if the model refuses it, for a row of the first partition."""
     try:
         return getattr(model, method)(first_row(X), **arguments)
     except (TypeError, ValueError):
@@ -95,7 +95,7 @@ def lazy_answer(model, method, X, arguments):
     several = type(form) if isinstance(form, (tuple, list)) else None
     empty = [array[:0] for array in (form if several else [form])]
     token = uuid.uuid4().hex
-    # the model is one value of the graph, to which all tasks refer
+    # the model is a single value of Dask's task graph, to which all tasks refer
     shared = dask.delayed(model, name=f"fastclf-model-{token}", traverse=False)
     work = dask.delayed(answer_part, pure=False)
     answers = [

@@ -16,7 +16,8 @@ from ..sums.moments import add_products, joined_products, product_bounds, produc
 from .base import OnDask, on_dask
 from .blocks import Reader, Shards
 
-# The client solves for sparse rows with more columns than this, because the plain fit keeps such rows sparse.
+# With more columns than this, sparse rows are copied to the client and fitted there, because a fit without Dask keeps
+# such rows sparse, and no sums over partitions replace it.
 _MANY_COLUMNS = 4096
 
 
@@ -82,7 +83,8 @@ class ShardSums:
         n_classes, (n, d) = len(self._shards.classes), self.shape
         bounds = product_bounds(n, n_classes, d)
         blocks = self._shards.chained(product_state, bounds, shift, n_classes, self._factor)
-        blocks[0] = [array.copy() for array in blocks[0]]  # copied: other sums are added to the arrays
+        # copied, because the sums of other blocks are added to these arrays
+        blocks[0] = [array.copy() for array in blocks[0]]
         advance(progress, n)
         return joined_products(blocks, d)
 

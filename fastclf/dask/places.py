@@ -145,7 +145,7 @@ class DaskPlaces:
             raise _told(error) from error if _told(error) is not error else None
 
     def _watched(self, refs, work):
-        """The result of the coroutine work(refs), called again until it is not None, as long as there are workers."""
+        """The result of the coroutine work(refs), which is repeated while it gives None and there are workers."""
         seen = time.monotonic()
         while True:
             found = self._client.sync(work, refs)

@@ -164,7 +164,7 @@ class _PairGram(Gram):
 
 
 def _problem(cls, model, pair, facts, first, second):
-    """The optimisation problem of all pairs of classes, with the rows of only one pair; cls: a `Problem` type."""
+    """The problem of all pairs of classes, in which only the rows of one pair are known; cls: the type of `Problem`."""
 
     class PairProblem(cls):
         n_rows = int(facts.sizes.sum())

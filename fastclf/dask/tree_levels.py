@@ -214,7 +214,7 @@ def divided(pieces, known, rules, cuts, columns):
         side[left] = True
         bits = np.packbits(side[pieces.rows(number)])
         side[left] = False
-        # the left child is on top of the stack, at place 1
+        # the stack has the left child on top, at place 1, and the right child below, at place 0
         children = (_entry(part, place, lists, items) for place in (1, 0))
         found[number] = Division(record, part.subsets[: part.n_words].copy(), *children), bits
     return found

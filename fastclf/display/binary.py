@@ -146,7 +146,7 @@ class _Curves:
     _figure_name = ""  # the name of the area in the legend
 
     def _draw(self, ax, name, curve_kwargs, defaults, more):
-        """Draw the curves; returns their styles."""
+        """Draw the curves; returns the arguments with which matplotlib has drawn each curve."""
         points = {f"self.{key}": _several(getattr(self, key)) for key in self._axes}
         n = len(next(iter(points.values())))
         values, names = _several(getattr(self, self._figure)), _several(self.name if name is None else name)
@@ -168,7 +168,7 @@ class _Curves:
 
 
 def _despine(ax):
-    """Remove the upper and the right side of the frame."""
+    """Remove the upper and the right side of the frame around a plot."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     for side in ("bottom", "left"):

@@ -187,7 +187,7 @@ def embed(model):
 
 
 def _embedded(form, model, front=None):
-    """The handle of a model with its form; `front`: a Front that makes the model's features of columns, or None."""
+    """The `Embedded` of a model with its form; `front`: a Front that computes the model's features, or None."""
     if isinstance(form, TableRows):
         return _of_table(form)
     if isinstance(form, Products):
@@ -207,7 +207,7 @@ def _embedded(form, model, front=None):
 
 
 def _before(inner, front, n_features):
-    """The handle of a model that makes features of its rows by `front` and passes them to a model, handle `inner`."""
+    """The `Embedded` of a model that computes features of its rows by `front` and passes them to the model `inner`."""
     capsule = _embed.make_table(inner.capsule, n_features, front)
     return Embedded(inner.kind, inner.n_outputs, inner.classes, capsule, front)
 

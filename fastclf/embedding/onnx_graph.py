@@ -213,7 +213,7 @@ def _with_subsets(graph, form, steps):
     for j in np.unique(steps.feature[steps.by_subset]):
         splits = np.flatnonzero(steps.by_subset & (steps.feature == j))
         members = [steps.members(form.subsets, node) for node in splits]
-        # the last row is for missing and unknown categories
+        # the table's last row is for missing and unknown categories
         right = np.tile(~steps.missing_left[splits], (max(map(len, members)) + 1, 1)).astype(np.float64)
         for s, left in enumerate(members):
             right[: len(left), s] = ~left

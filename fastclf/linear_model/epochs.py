@@ -189,7 +189,8 @@ class Learner:
         self.w, self.b, self.first_w, self.first_b, self.first_t = w, b, w, b, 0
         self.lag_w, self.lag_b = np.zeros_like(w), np.zeros_like(b)
         self.n_iter, self.t, self.margin, self.clean, self.reason = 0, 0, np.nan, False, ""
-        self.ended_by_loss = False  # whether the loss has ended the training, as in scikit-learn
+        # whether the loss, which fell no more, has ended the training, by scikit-learn's rule
+        self.ended_by_loss = False
         self.best, self.pocket = np.inf, (w, b)
         self.scale, self.due, self.paid = np.ones(len(w)), np.zeros(len(w)), np.zeros_like(w)
         self.log = []

@@ -13,7 +13,7 @@ from ..sums.blocks import over_rows
 kernels = _simd.load("linear_model._scores")
 columns = _simd.load("linear_model._elastic_net")
 
-# Scores that overflow are computed again from rows and weights multiplied by this.
+# Scores that overflow are computed again from rows and weights that are both multiplied by this small factor.
 _SCALE = 2.0**-600
 
 # The number of sparse entries in a call of a kernel that transposes rows.

@@ -5,7 +5,7 @@ from .places import RayPlaces
 
 
 class _Ray:
-    """What stands for a client: the workers of the Ray to which this process is connected."""
+    """An object in place of a Dask client; it gives the workers of the Ray to which this process is connected."""
 
     asynchronous = False
 

@@ -6,9 +6,10 @@ from .dual import PROOF, Dual, compiled
 from .gram import padded
 from .smo import steps_for
 
-# _LEAST_MARGIN: the least margin for the unit of violations, as a share of the mean squared distance of the rows from
-# the first row (in the kernel's feature space) times the sum of alpha over one class. As in `_within.pxd`.
-# _NO_MARGIN: a fit with a smaller margin is given up when the violation is this share of the least margin.
+# _LEAST_MARGIN: violations are measured in units of the margin; the unit is at least this share of the mean squared
+# distance of the rows from the first row (in the kernel's feature space) times the sum of alpha over one class, as in
+# `_within.pxd`. _NO_MARGIN: a fit with a smaller margin is given up when the violation is this share of the least
+# margin.
 _LEAST_MARGIN, _NO_MARGIN = 1e-6, 0.1
 
 # A fit is given up after this number of rounds of steps that do not change the last digit of the objective.

@@ -159,7 +159,8 @@ def couple(P, K):
     Q = -np.swapaxes(R, 1, 2) * R
     index = np.arange(K)
     Q[:, index, index] = (np.swapaxes(R, 1, 2) ** 2).sum(axis=2) - R[:, index, index] ** 2
-    # the classes' probabilities p minimise p'Qp, the sum of (R_ba p_a - R_ab p_b)^2 over pairs, subject to sum p = 1
+    # the classes' probabilities p minimise p'Qp = sum over pairs of (R_ba p_a - R_ab p_b)^2 subject to sum p = 1, where
+    # R_ab is the probability of class a for a row that is of class a or b
     system = np.zeros((n, K + 1, K + 1))
     system[:, :K, :K] = Q
     system[:, :K, K] = system[:, K, :K] = 1

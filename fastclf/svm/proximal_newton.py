@@ -122,7 +122,7 @@ class ProximalNewton:
         return found.w, found.b, error
 
     def _following(self, h):
-        """The value of cost / gain after h: smaller, but at first not below what `tol` needs, to save Newton steps."""
+        """The next h = cost / gain: smaller, but at first not below what `tol` needs, to save Newton steps."""
         enough = 0.4 * self.tol
         return max(h / _FALL, enough) if h > enough else h / _FALL
 
@@ -219,7 +219,7 @@ def _gain(problem, h):
 
 
 def _centre(problem, alpha, gain):
-    """The constant c that makes c + gain z a step from alpha along the gradient of the dual, z - ridge alpha."""
+    """The c for which c + gain z is a step from alpha along z - ridge alpha, the gradient of the dual objective."""
     return alpha * (1 - problem.ridge * gain)
 
 

@@ -179,7 +179,7 @@ class PrunedTree(Estimator):
     A subclass has `_n_classes`, a list with an entry for each output (1 for numbers), and their sum `_n_values`.
     """
 
-    # Whether splits that do not lower the risk are undone if ccp_alpha is 0.
+    # Whether splits that do not lower the risk are undone even with ccp_alpha=0.
     _always_pruned = False
 
     _state_table = declare(n_values=SizeOf(lambda tree: tree._n_values), _nodes=NODES)
