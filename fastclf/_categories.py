@@ -48,7 +48,7 @@ def codes_of(labels, categories):
     def codes(labels):
         near = np.minimum(np.searchsorted(ascending, labels), len(order) - 1)
         known = ascending[near] == labels
-        if ascending[-1] != ascending[-1]:  # NaN is sorted to the end
+        if ascending[-1] != ascending[-1]:  # sorting puts NaN at the end
             known |= (near == len(order) - 1) & (labels != labels)
         return np.where(known, order[near], -1)
 

@@ -84,7 +84,7 @@ class Csr(DeclaredState):
         return Csr(indptr, self.indices[entry], self.data[entry], self.n_columns)
 
     def row_numbers(self):
-        """The row number of each entry."""
+        """The row number of each stored entry of the sparse matrix."""
         return np.repeat(np.arange(len(self)), np.diff(self.indptr))
 
     def __array__(self, dtype=None, copy=None):

@@ -75,7 +75,7 @@ class only_if:
             there = bool(self.condition(estimator))
         except (TypeError, ValueError):  # the estimator's parameters are wrong, which its other methods report
             there = False
-        except AttributeError as error:  # an estimator given as a parameter lacks an attribute
+        except AttributeError as error:  # an estimator that is a parameter of this one lacks an attribute
             raise AttributeError(self._missing(estimator)) from error
         if not there:
             raise AttributeError(self._missing(estimator))
@@ -268,7 +268,7 @@ class Estimator(DeclaredState):
         )
 
     def _require_parameters(self):
-        """Refuse parameters with wrong types."""
+        """Refuse parameters of the estimator that have wrong types."""
         check_parameters(self)
 
     def _require_fitted(self):

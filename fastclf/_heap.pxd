@@ -12,7 +12,7 @@ cdef inline bint precedes(double a, Py_ssize_t i, double b, Py_ssize_t j) noexce
 cdef inline void sift_down(
     double* distance, Py_ssize_t* index, Py_ssize_t size, double a, Py_ssize_t i
 ) noexcept nogil:
-    """Replace the top of a heap of `size` pairs by (a, i)."""
+    """Replace the top of a heap of `size` pairs by the pair (a, i), which then moves down to its place."""
     cdef Py_ssize_t hole = 0, child = 1
     while child < size:
         if child + 1 < size and precedes(distance[child], index[child], distance[child + 1], index[child + 1]):
@@ -36,7 +36,7 @@ cdef inline bint push(double* distance, Py_ssize_t* index, Py_ssize_t k, double 
 
 
 cdef inline void sort(double* distance, Py_ssize_t* index, Py_ssize_t k) noexcept nogil:
-    """Turn the heap into a list in ascending order, in place."""
+    """Turn the heap of pairs into a list in ascending order, in place."""
     cdef Py_ssize_t last, i
     cdef double a
     for last in range(k - 1, 0, -1):

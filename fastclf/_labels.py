@@ -48,7 +48,7 @@ def as_labels(y, sample_weight, n_samples, owner, known=None):
 
 
 def require_two(name, classes):
-    """Refuse classes of which there is only one."""
+    """Refuse labels y that have only one class."""
     if len(classes) < 2:
         raise ValueError(
             f"{name} has one class, {classes.tolist()[0]!r}; the number of classes has to be greater than one"
@@ -56,7 +56,7 @@ def require_two(name, classes):
 
 
 def as_label_vector(y, n_samples, owner):
-    """y as an ndarray of shape (n_samples,)."""
+    """The labels y as an ndarray of shape (n_samples,)."""
     y = as_targets(y, n_samples, owner, labels=True)
     if y.ndim != 1:
         raise ValueError(f"y has shape {y.shape}; ({n_samples},), one label per row, is wanted")

@@ -42,7 +42,8 @@ def snapshot(estimator):
 
 def _copy(estimator):
     taken, attributes = object.__new__(estimator.__class__), estimator.__dict__.copy()
-    if estimator._mark_of_fit not in attributes:  # an unfitted estimator has no fitted attributes
+    # the copy of an unfitted estimator gets no fitted attributes
+    if estimator._mark_of_fit not in attributes:
         for name in [name for name in attributes if is_fitted(estimator.__class__, name)]:
             del attributes[name]
     _replace_attributes(taken, attributes)

@@ -145,7 +145,7 @@ class Array(Entry):
 
 
 class Names(Array):
-    """An array of strings of any length."""
+    """The check of an attribute that is an array of strings of any length."""
 
     def __init__(self, *shape):
         super().__init__("object", *shape)

@@ -260,7 +260,7 @@ def aside(function, *arguments, **options):
         _abandon(outcome)
         raise
     finally:
-        del given, thread  # a stack frame that refers to itself would be freed late
+        del given, thread  # this breaks a cycle: a stack frame that refers to itself would be freed late
     return outcome.result()
 
 

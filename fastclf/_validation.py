@@ -29,9 +29,9 @@ _LABELS = 1 << 14
 
 def feature_names(X):
     """The column names of a table as an array of str; None if there are no names or none of them is a string."""
-    if hasattr(X, "column_names"):  # a pyarrow table, whose `columns` are arrays
+    if hasattr(X, "column_names"):  # X is a pyarrow table, whose `columns` are arrays
         names = list(X.column_names)
-    elif hasattr(X, "columns"):  # a table of pandas or polars
+    elif hasattr(X, "columns"):  # X is a table of pandas or polars
         names = list(X.columns)
     else:
         return None
@@ -64,7 +64,8 @@ def as_array(X, name):
     if isinstance(X, np.ndarray):
         if X.dtype.kind == "V":
             raise TypeError(f"{name} is a structured array, of dtype {X.dtype}; an array of one type is wanted")
-        return np.asarray(X) if isinstance(X, np.matrix) else X  # columns of np.matrix would be matrices
+        # np.matrix becomes an array, because columns of np.matrix would be matrices
+        return np.asarray(X) if isinstance(X, np.matrix) else X
     refuse_collection(X, name)
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise TypeError(f"{name} is a sparse matrix; a dense array is wanted (pass {name}.toarray())")
@@ -78,7 +79,7 @@ def as_array(X, name):
         array = X.to_numpy()
         if array.dtype == object and hasattr(X, "iloc"):
             kinds = {dtype.kind for dtype in (X.dtypes if X.ndim == 2 else [X.dtype])}
-            if kinds <= set("biuf"):  # a column of pandas with nullable numbers
+            if kinds <= set("biuf"):  # X is a column of pandas with nullable numbers
                 array = X.to_numpy(dtype=np.float64, na_value=np.nan)
         return array
     if hasattr(X, "__dlpack__") and not hasattr(X, "__array__"):
@@ -300,7 +301,7 @@ def as_vector(y, name):
 
 
 def as_numbers(y):
-    """y as an array of finite numbers in float64."""
+    """The targets y as an array of finite numbers in float64."""
     try:
         y = np.ascontiguousarray(y, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -57,7 +57,8 @@ cdef void release(fastclf_model* model) noexcept nogil
 
 cdef int kind(const fastclf_model* model) noexcept nogil
 cdef Py_ssize_t n_features(const fastclf_model* model) noexcept nogil
-cdef Py_ssize_t n_outputs(const fastclf_model* model) noexcept nogil  # the number of scores of a row
+# the number of scores that the model computes for each row
+cdef Py_ssize_t n_outputs(const fastclf_model* model) noexcept nogil
 # the number of classes; 0: the model is no classifier
 cdef Py_ssize_t n_classes(const fastclf_model* model) noexcept nogil
 cdef Py_ssize_t n_rows(const fastclf_model* model) noexcept nogil       # the number of rows that `nearest` can find

@@ -43,7 +43,7 @@ cdef enum:
 
 
 cdef struct rows_t:
-    const char* data  # the numbers of a C-contiguous array of shape (n, d)
+    const char* data  # the address of the numbers of a C-contiguous array of shape (n, d)
     Py_ssize_t d
     Py_ssize_t itemsize
     int kind

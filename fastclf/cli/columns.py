@@ -146,7 +146,7 @@ def _floats(column, number):
 
 
 class _Dates(NamedTuple):
-    """A column of dates."""
+    """A column of texts, which may have been converted to days."""
 
     column: (
         np.ndarray

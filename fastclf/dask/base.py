@@ -66,7 +66,7 @@ class OnDask:
     The fitted state is an object with the attributes of the plain estimator, usually the plain estimator itself.
     """
 
-    _on_ray = False  # whether the cluster is Ray's
+    _on_ray = False  # whether the tasks run on a cluster of Ray, not of Dask
 
     _parameter_names = classmethod(Estimator._parameter_names.__func__)
     get_params, set_params, __repr__ = Estimator.get_params, Estimator.set_params, Estimator.__repr__
@@ -93,7 +93,7 @@ class OnDask:
 
     def __getstate__(self):
         client = {"client": None} if "client" in vars(self) else {}
-        return vars(self) | client  # a client cannot be sent to another process
+        return vars(self) | client  # the client is left out, because it cannot be sent to another process
 
     def fit(self, X, y=None, sample_weight=None):
         """Fit to the rows of collections.

@@ -42,7 +42,7 @@ class Summary(NamedTuple):
     size: int  # the number of entries of the used rows; of sparse rows, of stored entries
     labels: np.ndarray | None  # the sorted distinct labels of the used rows; None without labels
     heavy: bool  # whether any row of the partition has a weight above 0
-    counts: np.ndarray | None = None  # the number of rows with each of the labels
+    counts: np.ndarray | None = None  # the number of the partition's rows with each of the labels
     sparse: bool = False
     dtype: np.dtype | None = None  # the dtype of the used rows
     length: int = 0  # the number of all rows of the partition
@@ -53,7 +53,7 @@ class Reader(NamedTuple):
 
     model: object  # an unfitted estimator of fastclf itself, without Dask
     as_rows: object  # as_rows(X, owner) checks the rows of a partition
-    drops: bool = False  # whether rows of weight 0 are left out
+    drops: bool = False  # whether fits leave out rows of weight 0
     require_rows: object = None  # require_rows(rows, owner) checks rows of weight 0, if they are left out
     # whether rows of weight 0 are kept, whatever their labels are; the labels of these rows do not count as classes
     spreads: bool = False

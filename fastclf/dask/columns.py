@@ -130,12 +130,12 @@ def _in_order(lists):
 class Whole(NamedTuple):
     """The targets of all rows, at a place: the fields of a `Training` without X, and what the fit computes of them."""
 
-    n: int  # the number of rows of X
+    n: int  # the number of rows of X, in all partitions
     rows: np.ndarray | None
     target: Target
     weight: np.ndarray | None
     n_codes: np.ndarray | None
-    centre: np.ndarray | float  # for numbers, the tree is grown on (y - centre) / scale
+    centre: np.ndarray | float  # if y has numbers, the tree is grown on (y - centre) / scale
     scale: float
     total_weight: float
 
@@ -169,7 +169,7 @@ def sorted_lists(lists, known, columns, leave_out, n_jobs):
 class Facts(NamedTuple):
     """What the client must know of the targets before the tree grows."""
 
-    n: int  # the number of rows whose weight is above 0
+    n: int  # the number of rows with a weight above 0
     first_value: np.ndarray  # (n_outputs + 1,): class c of output o has the number first_value[o] + c
     total_weight: float
     weighted: bool  # whether some weight of a row differs from 1

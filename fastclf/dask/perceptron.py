@@ -39,7 +39,7 @@ class State:
 
 
 def _copied(record):
-    """A copy of a dataclass, with copies of its arrays."""
+    """A copy of a dataclass object, with copies of the arrays that are its fields."""
     arrays = {name: getattr(record, name) for name in record.__slots__}
     return replace(record, **{name: np.array(value) for name, value in arrays.items() if isinstance(value, np.ndarray)})
 

@@ -161,7 +161,8 @@ class DaskPlaces:
 
     async def _ended(self, refs):
         """True when all tasks have ended, or one has failed; None if they have not after 2 s."""
-        from distributed.client import _wait  # `wait` itself needs a default client
+        # `_wait` is used because the public function `wait` needs a default client
+        from distributed.client import _wait
 
         with contextlib.suppress(TimeoutError, asyncio.TimeoutError):
             await _wait(refs, timeout=_CHECK_SECONDS)

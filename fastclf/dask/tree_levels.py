@@ -179,7 +179,7 @@ def _of_columns(found, constant):
 
 
 def _constant(pieces, number):
-    """For each column, whether it is constant in a node."""
+    """A mask of the columns that are constant in a node's rows."""
     items, shift = pieces.items[number][:-1], np.uint64(pieces.form.rank_shift)
     first, last = items[:, 0] >> shift, items[:, -1] >> shift
     if pieces.form.common is None:

@@ -34,7 +34,7 @@ def scores_of_positive(estimator, X, response_method, pos_label):
 
 
 def _given_score(y_score, y_pred):
-    """The argument `y_score`, also by scikit-learn's earlier name."""
+    """The argument `y_score`, which scikit-learn also takes under its earlier name."""
     if isinstance(y_pred, str) and y_pred == "deprecated":
         return y_score
     if y_score is not None:
@@ -106,7 +106,7 @@ def _labels(names, figure, values, together):
 
 
 def _styles(names, values, figure, curve_kwargs, defaults):
-    """The arguments of matplotlib for each curve."""
+    """The arguments that matplotlib gets for each curve."""
     n = max(len(names), len(values))
     if isinstance(curve_kwargs, list) and len(curve_kwargs) != n:
         raise ValueError(f"`curve_kwargs` must be None, a dictionary or a list of length {n}. Got: {curve_kwargs}.")
@@ -143,7 +143,7 @@ class _Curves:
     _axes = ("", "")  # the names of the attributes that hold the curves' points, in the order of `__init__`
     _across = ("", "")  # the names of the attributes that hold the curves' points, that of the horizontal axis first
     _figure = ""  # the name of the attribute that holds the area below each curve
-    _figure_name = ""  # the name of the area in the legend
+    _figure_name = ""  # the name of this area in the legend, such as "AUC"
 
     def _draw(self, ax, name, curve_kwargs, defaults, more):
         """Draw the curves; returns the arguments with which matplotlib has drawn each curve."""

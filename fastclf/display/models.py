@@ -385,7 +385,7 @@ def _fit_boxes(ax, drawn, grid, own):
         heights.append(extent.height / _BOX_HEIGHT)
     wanted = grid[0] * max(widths), grid[1] * max(heights)
     if own:
-        # the margins of the figure take 0.2 inches
+        # the margins around the tree take 0.2 inches
         inches = [side / ax.figure.dpi + 0.2 for side in wanted]
         ax.figure.set_size_inches(*(min(side, most) for side, most in zip(inches, _MOST_INCHES)))
         ax.figure.draw_without_rendering()

@@ -361,7 +361,7 @@ def _search(metric, n_rows, k, sparse):
 
 
 def _vote(model):
-    """A C expression for the weight of neighbour i's vote in k-NN."""
+    """A C expression for the weight of neighbour i's vote in k-NN, which is 1 or by distance."""
     return "(distance[i] == distance[0] ? 1.0 : distance[0] / distance[i])" if model.weights == "distance" else "1.0"
 
 

@@ -44,7 +44,7 @@ class Bayes(NamedTuple):
     tables:    entry number x_j of the column's table; the last entry is for all unknown categories
     """
 
-    begin: np.ndarray  # (n_classes,), float64: the constant term of each class
+    begin: np.ndarray  # (n_classes,), float64: the constant term of each class's log P(x, class)
     weight: np.ndarray | None = None  # (n_classes, n_features), float64: the factors of squares or products
     # (n_classes, n_features), float64: the mean of each feature in each class, if the terms are squares
     mean: np.ndarray | None = None
@@ -108,8 +108,8 @@ class MixedColumn(NamedTuple):
 class Mixed(NamedTuple):
     """log P(x, class) is `begin`, plus the term of each column whose value is not missing."""
 
-    begin: np.ndarray  # (n_classes,), float64: the constant term of each class
-    columns: list  # a MixedColumn for each column
+    begin: np.ndarray  # (n_classes,), float64: the constant term of each class's log P(x, class)
+    columns: list  # a MixedColumn for each column, with the terms by which a value adds to log P(x, class)
     missing: bool  # whether a missing value adds no term; otherwise it is refused
 
 
@@ -124,7 +124,7 @@ class Products(NamedTuple):
 class TableRows(NamedTuple):
     """A TableClassifier: how rows of numbers and categories become the features of its model, and the model's form."""
 
-    names: list  # the name of each column
+    names: list  # the name of each column of the table
     categories: list  # for each column the list of its categories, or None for a column of numbers
     # whether the model itself takes categories and missing values; if so, `codes` are used, and means and spreads are
     # not

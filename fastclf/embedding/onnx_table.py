@@ -62,7 +62,7 @@ def _side_by_side(graph, parts, output):
 
 def _codes(graph, name, known):
     """The index of each text among the categories, -1 for other texts, of shape (n,)."""
-    keys = list(known) or [""]  # ONNX refuses an encoder without keys
+    keys = list(known) or [""]  # there is nothing to look up, and ONNX refuses an encoder without keys
     values = np.arange(len(keys)) if known else np.array([-1])
     return graph.add(
         "LabelEncoder",

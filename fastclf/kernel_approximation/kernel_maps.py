@@ -378,7 +378,7 @@ def _by_differences(kernel, X, C, gamma):
 
 
 def _squares(X):
-    """The sum of squares of each row."""
+    """The sum of the squares of each row's values."""
     if isinstance(X, Csr):
         return np.bincount(X.row_numbers(), X.data[: X.size].astype(np.float64) ** 2, len(X))
     return np.einsum("ij,ij->i", X, X, dtype=np.float64)

@@ -188,7 +188,7 @@ def _by_columns(model, tol, every):
         if total <= tol * tol:
             if len(order) == len(everything):
                 break
-            order = np.ascontiguousarray(everything)  # all coordinates are visited once more before the end
+            order = np.ascontiguousarray(everything)  # before the descent ends, all coordinates are visited once more
             continue
         last = np.ascontiguousarray(order[kept.astype(bool)])
         order = last if len(last) else everything

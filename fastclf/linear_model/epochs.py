@@ -302,7 +302,7 @@ class Group:
                 learner.mistakes += int(mistakes)
                 learner.clean = mistakes == 0 and not stopped
                 if learner.clean and plan.order == "random" and plan.penalty is None:
-                    # an epoch whose rows are drawn at random leaves some rows out
+                    # an epoch of randomly drawn rows leaves some rows out, which are scored now
                     _, margin = yield from count_wrong(self.samples, self.members, plan, learner, learner.w, learner.b)
                     learner.clean = margin > 0
                 learner.margin = margin if learner.clean else np.nan
@@ -323,7 +323,7 @@ class Group:
                 epoch = self.epoch
 
     def _weights(self, learner):
-        """w and b of a learner, after w is multiplied by its scale."""
+        """The weights w and intercepts b of a learner; with a penalty, w is its stored weights times their scale."""
         return (learner.w if self.plan.penalty is None else learner.w * learner.scale[:, None]), learner.b
 
     def _is_over(self, learner, value, n_iter, mistakes):

@@ -175,13 +175,13 @@ class Likelihood:
     def _measure(self):
         self.d = self.n_columns = self.X.shape[1]
         self.ld = -(-(self.d + 1) // kernels.LANES) * kernels.LANES
-        # the mean number of entries of a row
+        # the mean number of stored entries of a row
         self.length = max(1, self.X.size // len(self.X)) if self.sparse else self.d
 
     def _penalise(self, penalty, l1=0.0):
         self.penalty, self.l1, self.margins = penalty, l1, penalty == 0 and l1 == 0
         self.scale = np.hypot(self._spread, np.sqrt(penalty))
-        self.scale[self.scale == 0] = 1  # the column is constant, and its coefficient stays 0
+        self.scale[self.scale == 0] = 1  # a constant column is not scaled; its coefficient stays 0
         self.factor = 1 / self.scale
         self.pull = np.append((np.sqrt(penalty) * self.factor) ** 2, 0)  # the second derivatives of the penalty
         # the factors of the L1 term after scaling: l1 |w| = edge |u| for w = factor u
@@ -428,7 +428,7 @@ class Likelihood:
         work *= kernels.PANEL
         n_steps = -(-self.n_panels // step)
         worth = n_steps * work // max(_BLOCK_WORK, _WORK_PER_NUMBER * doubles)
-        # an even number of blocks keeps two threads equally busy
+        # the number of blocks is even, so that two threads get equal work
         bounds = even_bounds(n_steps, min(n_steps, n_blocks(worth + worth % 2 if worth > 1 else 1, doubles)))
         return self._over_blocks(bounds, max(1, _FIRST_WORK // work), kernel, begin, step)
 

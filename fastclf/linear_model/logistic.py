@@ -27,7 +27,7 @@ _NEWTON = ("newton-cholesky", "newton-cg")
 SOLVERS = ("auto", "lbfgs", *_NEWTON, "liblinear", "sag", "saga", "gradient")
 _PENALTIES = ("l2", "l1", "elasticnet", None)
 
-# Newton's method is used up to this number of parameters.
+# The largest number of parameters for which Newton's method is used.
 _NEWTON_PARAMETERS = 1024
 
 # The beginning of scikit-learn's warning that max_iter was too small, for each solver.
@@ -246,7 +246,8 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
         if coef is None or coef.shape != (problem.K, problem.n_columns):
             return np.zeros(problem.shape)
         theta = problem.parameters(as_dense(coef, np.float64), np.asarray(self.intercept_, np.float64))
-        if problem.K > 1:  # the same constant in all classes changes no probability
+        # coefficients are centred: the same number added to those of all classes changes no probability
+        if problem.K > 1:
             held = slice(-1, None) if problem.l1 else slice(None)
             theta[:, held] -= theta[:, held].mean(axis=0)
         return theta

@@ -239,7 +239,7 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
         return self.l1_ratios is None or (isinstance(self.l1_ratios, str) and self.l1_ratios == "warn")
 
     def _models(self, Cs, penalty, share):
-        """A LogisticRegression for each C."""
+        """An unfitted LogisticRegression for each C."""
         shared = {name: getattr(self, name) for name in _SHARED}
         shared["l1_ratio"] = {"l1": 1.0, "l2": 0.0}.get(penalty, share)
         return [LogisticRegression(C=C, verbose=max(0, self.verbose - 1), **shared) for C in Cs]

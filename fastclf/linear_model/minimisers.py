@@ -15,7 +15,7 @@ from .likelihood import least_norm
 
 # The most step lengths that are tried before the function is considered flat.
 _TRIALS = 40
-# The relative rounding error of the objective.
+# The relative rounding error of the objective that is minimised.
 _ROUNDING = 1e-13
 # _ROWS_PER_PARAMETER: the number of rows in a sample for each parameter.
 # _LEAST_ROWS: the least number of rows in a sample.

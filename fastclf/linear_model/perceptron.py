@@ -496,6 +496,6 @@ def _given(name, values, shape):
 
 
 def _norm(v):
-    """The norm |v|, without overflow or underflow."""
+    """The Euclidean norm |v| of a vector, without overflow or underflow."""
     largest = np.abs(v).max()
     return largest * np.linalg.norm(v / largest) if largest > 0 else 0.0

@@ -219,7 +219,7 @@ def _inverse(matrix):
 
 
 def _weighed(class_weight, classes, codes, weight):
-    """The weights of the rows times the factors of their classes."""
+    """The weights of the rows times the class weights of their classes."""
     if class_weight is None:
         return weight
     factor = class_factors(class_weight, classes, class_counts(codes, weight, len(classes)))
@@ -485,7 +485,7 @@ def _residuals_left_out(rows, target, root, alphas, intercept, n_jobs):
 
 
 def _require_products(products):
-    """Refuse products of columns or of rows that are not finite."""
+    """Refuse a matrix of products of columns or of rows that has NaN or infinity."""
     if not np.isfinite(products).all():
         raise ValueError("X has values whose squares exceed 1e308; scaled columns are wanted")
     return products

@@ -42,7 +42,7 @@ def _arrays(X):
 
 
 def _rows(X):
-    """The rows as the first arguments of compiled functions."""
+    """The rows X as the first arguments of compiled functions: an array, or a Csr and its values."""
     return (X, X.data) if isinstance(X, Csr) else (X,)
 
 
@@ -111,7 +111,7 @@ def transposed(X):
 
 
 def _sums(X, coef, intercept, n_jobs=None):
-    """The scores, and the number of scores that are not finite."""
+    """A pair: the scores of the rows, and the number of scores that are not finite."""
     rows, kernel = _rows(X), kernels.score_sparse if isinstance(X, Csr) else kernels.score
     n_classes = len(coef)
     scores, coef = np.empty((len(X), n_classes)), _laid_out(X, coef)

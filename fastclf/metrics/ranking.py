@@ -27,7 +27,7 @@ def _read(y_true, y_score, sample_weight, several=True):
     y_true, score = as_targets(y_true, "y_true"), as_scores(y_score)
     require_same_length(y_true=y_true, y_score=score)
     if y_true.ndim == 1 and not several and set(np.unique(y_true).tolist()) <= {0, 1}:
-        y_true = y_true[:, None] != 0  # y_true has the indicators of a single label
+        y_true = y_true[:, None] != 0  # a vector y_true has the indicators of a single label
     if y_true.dtype.kind != "b" or y_true.ndim == 1:
         raise ValueError(f"{target_kind(y_true)} format is not supported; indicators of labels are wanted as y_true")
     score = score.reshape(len(score), -1)
@@ -314,7 +314,7 @@ def metric_at_thresholds(y_true, y_score, metric_func, *, sample_weight=None, me
     if metric_params is not None and not isinstance(metric_params, dict):
         raise TypeError(f"metric_params is {described(metric_params)}; a dict or None is wanted")
     labels = as_targets(y_true, "y_true")
-    # the order of the rows is scikit-learn's: by descending score
+    # as in scikit-learn, the metric gets the rows by descending score
     rows = read_scored(y_true, y_score, labels.flat[0], sample_weight)
     _, _, thresholds = count_by_threshold(rows)
     score, weight = as_scores(y_score), as_sample_weight(sample_weight, len(labels))

@@ -45,7 +45,7 @@ def _documented(metric):
 class _Targets(NamedTuple):
     """The checked targets and predictions of a metric of regression, with the weights of the rows."""
 
-    true: np.ndarray  # (n_samples, n_outputs) float64: the right numbers
+    true: np.ndarray  # (n_samples, n_outputs) float64: the true numbers, y_true
     predicted: np.ndarray  # (n_samples, n_outputs) float64: the predicted numbers
     weight: np.ndarray | None  # (n_samples,) float64: the weight of each row; None: all weights are 1
 

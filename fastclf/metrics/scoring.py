@@ -218,7 +218,7 @@ def from_answers(scorers):
 class Part(NamedTuple):
     """Rows for a fit or for a prediction."""
 
-    X: object  # the rows in a form that estimators take
+    X: object  # the rows X in a form that estimators take
     y: object  # the targets in a form that estimators take, or None
     targets: np.ndarray | None  # the targets as an array, or None
     params: dict | None = None  # further arguments for a scorer that is the user's function

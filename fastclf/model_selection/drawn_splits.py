@@ -72,7 +72,7 @@ def side_sizes(n, test_size, train_size, default):
 class _Drawn(Splitter):
     """A splitter that draws each split's rows independently of the other splits."""
 
-    _default = 0.1  # the default share of the test rows
+    _default = 0.1  # the default share of the rows in the test set
 
     def __init__(self, n_splits=10, *, test_size=None, train_size=None, random_state=None):
         self.n_splits, self.random_state = n_splits, random_state

@@ -149,7 +149,7 @@ class CandidateResults:
     def __init__(self, evaluation, candidates):
         self.evaluation, self.candidates = evaluation, candidates
         self.by_fold = {}  # a dict {fold number: a list with a FoldResult for each parameter value}
-        self.failures = []  # the exceptions of failed fits
+        self.failures = []  # the exceptions that fits have raised
         # the result of the estimator's shortcut for all folds: (seconds per fold, predictions for each parameter
         # value); None: no shortcut was used
         self.shortcut = None

@@ -138,7 +138,7 @@ class _Search(Estimator):
             print(f"Fitting {n_splits} folds for each of {n} candidates, totalling {n_splits * n} fits")
         measured = evaluation.run(self.n_jobs, verbose, label=type(self).__name__)
         if any(len(result.folds) < len(evaluation.folds) for result in measured):
-            raise KeyboardInterrupt  # a fit that was interrupted changes nothing
+            raise KeyboardInterrupt  # a fit that was interrupted leaves the object unchanged
         tell_failures(measured)
         results = _results(settings, [measured[g].result(v) for g, v in place], self.error_score)
         multimetric = "mean_test_score" not in results

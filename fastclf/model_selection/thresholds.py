@@ -64,7 +64,7 @@ class _Threshold(Classifier):
         return model.classes_
 
     def _methods(self):
-        """The methods of the estimator that may give the score."""
+        """The names of the estimator's methods that may give the score of the positive class."""
         require_choice("response_method", self.response_method, ("auto", *_SCORES))
         return _SCORES if self.response_method == "auto" else (self.response_method,)
 

@@ -70,7 +70,7 @@ class Tuning(dict):
     def __init__(self, params, results, rule, simpler):
         self.params, self.results = params, results
         self.interrupted = any(result.interrupted for result in results)
-        # Only folds that were finished for all combinations count.
+        # If the search was stopped, only folds that were finished for all combinations count.
         folds = sorted(set.intersection(*(set(result.folds) for result in results)))
         if not folds:
             raise RuntimeError("the callback or Ctrl-C stopped tune before it had finished a fold")
@@ -360,7 +360,7 @@ class _Chooser:
     def fit(self, X, y=None, tuned_groups=None, **params):
         self.found_ = tune(self.estimator, self.param_grid, X, y, groups=tuned_groups, params=params, **self.options)
         if self.found_.interrupted:
-            raise KeyboardInterrupt  # an interrupted inner search ends the outer folds, too
+            raise KeyboardInterrupt  # if the search in a fold is stopped, the evaluation on the outer folds ends, too
         self.fitted_ = self.found_.estimator
         return self
 

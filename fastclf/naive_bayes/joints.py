@@ -47,7 +47,7 @@ class Linear(NamedTuple):
     """
 
     coef: np.ndarray  # (n_classes, n_features), float64: the coefficient of each feature for each class
-    constant: np.ndarray | float = 0.0  # (n_classes,), float64: the constant term of each class
+    constant: np.ndarray | float = 0.0  # (n_classes,), float64: the constant term of each class's score
     always: np.ndarray | None = None  # (n_classes, n_features), bool: whether the feature is never 0 in the class
 
 

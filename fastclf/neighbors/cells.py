@@ -314,5 +314,5 @@ def _in_ranges(function, n, threads, unit=2 * builder.PANEL_ROWS):
 
 
 def _up(n, unit):
-    """The number n, rounded up to a multiple of `unit`."""
+    """The number n, rounded up to the next multiple of `unit`."""
     return n + -n % unit

@@ -87,7 +87,8 @@ def plan(X, metric, k=10, n_jobs=None, memory=256.0, force=False, share=1.0):
     def worth(width):
         return cost(width, 0) < least
 
-    with np.errstate(over="ignore", invalid="ignore"):  # a cost that overflows is NaN; then another search is chosen
+    # if numbers overflow, the cost is NaN, and another kind of search is chosen
+    with np.errstate(over="ignore", invalid="ignore"):
         sought = sample[queries] + ((scale * center).astype(np.float32) if metric.name == "dot" else 0)
         for coder, width, near in _candidates(sample, sought, tau, metric, center, scale, worth):
             expected = cost(width, near)
@@ -114,7 +115,7 @@ def _candidates(sample, sought, tau, metric, center, scale, worth):
         step, near = _best_step(sample, sought, tau, metric, 0, scale)
         yield Coder(center, scale, step, True), d + -d % 8, near
         return
-    offset = sought @ (scale * center)  # the inner product of each query with the centre mu, for 'dot'
+    offset = sought @ (scale * center)  # the inner product of each query with the rows' centre mu, for 'dot'
     rng = np.random.default_rng(0)
     axes = aside(_principal_axes, sample, max(_WIDTHS))
     for width in [width for width in _WIDTHS if width <= min(d - 1, axes.shape[1])]:

@@ -88,7 +88,8 @@ class Segments(DeclaredState):
         # (n_places,) uint8: 1 for each row, 0 for each hole, which is the place of a removed row; None: there are no
         # holes
         self._alive, self._spare_alive = None, SpareRows()
-        self._holes = np.empty(0, np.intp)  # the places of the removed rows, in ascending order
+        # the places of the removed rows in the array of all rows, in ascending order
+        self._holes = np.empty(0, np.intp)
         self._given = make(X, metric)  # the index of the given rows; None once all given rows are removed
         # the index of all added rows but the last ones, which `_tail` has; None: there is no such index yet
         self._sealed = None

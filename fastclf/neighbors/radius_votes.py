@@ -15,7 +15,7 @@ _BLOCK_QUERIES = 1 << 12
 class Circle(NamedTuple):
     """The neighbours of a few consecutive queries, ordered by query, and the weights of their votes."""
 
-    start: int  # the number of the first of these consecutive queries
+    start: int  # the number of the first query of this block of consecutive queries
     query: np.ndarray  # (n_found,) intp: the query of each neighbour, counted from the query `start`
     row: np.ndarray  # (n_found,) intp: the row number of each neighbour
     votes: np.ndarray  # (n_found,) float64: the weight of each neighbour's vote

@@ -47,7 +47,7 @@ class Search(NamedTuple):
     queries: object  # (n_queries, d): an array, PackedRows, Csr, or Segments, whose slices are arrays
     self_row: np.ndarray | None  # (n_queries,) intp: the number of the row that each query is and must not find
     allowed: np.ndarray | None  # (n_rows,) uint8: 1 for each row that may be found; None: all rows may be found
-    progress: Progress  # the object that counts the finished (query, row) pairs
+    progress: Progress  # the progress of the search, which counts the finished (query, row) pairs
     n_jobs: int | None = None
     memory: float = 256.0  # the number of megabytes that all threads together may use, beyond the arrays of the answer
     fewer: bool = False  # whether a query may find fewer than k rows; its list is then filled with NO_ROW at infinity
@@ -122,7 +122,8 @@ class Hits:
         self.most_rows = max(unit, capacity // n_queries // unit * unit)
         self.first_rows, capacity = self.most_rows, max(capacity, self.most_rows * n_queries)
         self.tau = np.full(n_queries, radius, np.float64)  # (n_queries,): the radius of each query
-        self.query, self.row = np.empty((2, capacity), np.intp)  # (capacity,): query and row of each hit in the buffer
+        # (capacity,) each: the query number and the row number of each hit in the buffer
+        self.query, self.row = np.empty((2, capacity), np.intp)
         self.distance = np.empty(capacity)  # (capacity,): the distance of each hit in the buffer
         self.pieces = [[] for _ in range(n_queries)]  # for each query a list of pairs of arrays (rows, distances)
 

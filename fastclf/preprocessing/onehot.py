@@ -355,7 +355,7 @@ class OneHotEncoder(FeatureMap):
 
 
 def _categorical(X, owner):
-    """The columns of X as arrays of labels."""
+    """The columns of X as arrays of labels, after a check that X is a table or a matrix."""
     if hasattr(X, "iloc"):
         if X.ndim != 2:
             raise ValueError(

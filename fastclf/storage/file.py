@@ -196,7 +196,7 @@ def _write(file, header, arrays):
 
 
 def _pieces(array, n_zeros):
-    """Yield n_zeros zeros, then the bytes of an array in pieces."""
+    """Yield, in pieces, n_zeros zeros and then the bytes of an array, as they are written to a file."""
     yield bytes(n_zeros)
     chunks = np.nditer(
         array,

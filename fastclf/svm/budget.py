@@ -82,7 +82,7 @@ class BudgetSearch:
         return self._best - self._bound <= self.share * self._best < np.inf
 
     def _width(self):
-        """The difference of log C between the ends of the bracket."""
+        """The width of the bracket: the difference of log C between its ends."""
         return np.inf if self._low is None or self._high is None else self._high[0] - self._low[0]
 
     def _misleads(self, penalty, excess, gap):

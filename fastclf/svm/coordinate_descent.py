@@ -85,7 +85,8 @@ class Descent:
         alpha = np.zeros(problem.n) if start is None else np.minimum(start.alpha, problem.most)
         b = 0.0 if start is None else start.b
         tol = 0.5 * self.tol
-        enough = 1.0 if problem.free else tol  # the violation at which a proximal step ends
+        # the violation of the optimality conditions at which a proximal step ends
+        enough = 1.0 if problem.free else tol
         while True:
             w, alpha = yield from self._descend(problem, alpha, b, max(tol, enough))
             if problem.free:

@@ -128,7 +128,7 @@ class Interior:
         self.n_steps += 1
         try:
             self._factorise()
-        except np.linalg.LinAlgError:  # rounding has made the matrix singular
+        except np.linalg.LinAlgError:  # rounding has made the matrix of the Newton system singular
             return False
         da, dw, db, ds, dt = self._direction(0.0, 0.0)
         length = min(_longest(a, da), _longest(slack, -da), _longest(s, ds), _longest(t, dt))

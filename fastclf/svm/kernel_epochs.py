@@ -41,7 +41,7 @@ class Learner:
     steps: np.ndarray  # (n, n_hyperplanes), float64: the amount that a mistake on a row adds to the coefficient |a|
     bias: float  # 1 if there is an intercept, else 0; it is added to every kernel value
     budget: int  # the largest number of support vectors; 0: no limit
-    average: str  # how training weights are used: "none", "averaged" or "voted"
+    average: str  # how the weights of the training are used: "none", "averaged" or "voted"
     support: np.ndarray  # (n_support,), int64: the numbers of the rows of X that have coefficients
     # (n_hyperplanes, n_support), float64: each support vector's coefficient; within a block (n_hyperplanes, n_slots)
     a: np.ndarray
@@ -56,7 +56,7 @@ class Learner:
     least: np.ndarray = field(init=False)
     # (n_hyperplanes,), float64: the sum of a f(x) over samples, which is |w|^2 if none of them was a mistake
     square: np.ndarray = field(init=False)
-    radius: float = 0.0  # the largest K(x, x) + bias of any sample
+    radius: float = 0.0  # the largest K(x, x) + bias, squared length in feature space, of any sample x
     log: list = field(default_factory=list)  # with "voted": the logged mistakes of each block, for `gather_votes`
 
     def __post_init__(self):

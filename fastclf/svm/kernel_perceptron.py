@@ -333,7 +333,7 @@ class KernelPerceptron(ScoreClassifier):
         return {"classes_": classes, "_gamma_": gamma, "support_": np.empty(0, np.int64), "n_seen_": 0, "_t_": 0}
 
     def _before(self):
-        """What the earlier calls of `partial_fit` have learned."""
+        """A record of what the earlier calls of `partial_fit` have learned."""
         a, fitted = self._last_, vars(self)
         voting = self.average == "voted" and a.shape[1] > 0
         if voting and "votes_" not in fitted:
@@ -412,7 +412,7 @@ class KernelPerceptron(ScoreClassifier):
         return as_scipy(self._support_rows_)
 
     def _scores(self, X):
-        """Scores of shape (n_samples, n_hyperplanes)."""
+        """The scores w.x + b of rows, of shape (n_samples, n_hyperplanes)."""
         self._require_fitted()
         X = self._new_samples(X)
         scores = np.empty((len(X), len(self.dual_coef_)))

@@ -83,7 +83,7 @@ def fold_scores(problem, tests, options):
 
 
 def _solved(dual, steps, limits):
-    """A generator: solve the dual, or raise `Unsolved`."""
+    """A generator: solve the dual problem, or raise `Unsolved` if the solver gives up."""
     yield from solved_dual(dual, steps, limits)
     if not dual.converged:
         raise Unsolved

@@ -468,7 +468,7 @@ class Plane:
             C, self.tol = search.price, search.fit_tol
             found = yield from self._solve(C, found)
             spent = self._spent(found)
-            last = found, C, self.bias  # the value of the bias column may depend on C
+            last = found, C, self.bias  # the bias is stored, because the value of the bias column may depend on C
             best = last if search.tell(found.primal - C * spent, spent, found.primal - found.dual) else best
         search.warn_of_excess(self.called_off)
         found, C, self.bias = best or last
@@ -540,7 +540,7 @@ class Plane:
         return self.called_off
 
     def _spent(self, proof):
-        """The weighted sum of the losses, without the factor C."""
+        """The sum of the losses of all rows, each times its weight, but without the factor C."""
         z = np.maximum(proof.z, 0)
         return float(self.weights @ (z * z if self.model.loss == "squared_hinge" else z))
 

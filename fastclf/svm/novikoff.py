@@ -100,14 +100,14 @@ def novikoff_bound(X, y, *, fit_intercept=True):
 
 
 def _square(rows):
-    """The largest squared length of some rows."""
+    """The largest squared length |x|^2 of the given rows."""
     if isinstance(rows, Csr):
         return float(np.bincount(rows.row_numbers(), rows.data.astype(np.float64) ** 2, len(rows)).max())
     return float((rows.astype(np.float64) ** 2).sum(axis=1).max())
 
 
 def _with_ones(rows):
-    """The rows with a last column of ones."""
+    """The rows with a column of ones appended, whose weight is the intercept."""
     n, d = rows.shape
     if not isinstance(rows, Csr):
         return np.column_stack([rows, np.ones(n, rows.dtype)])

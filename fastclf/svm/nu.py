@@ -29,7 +29,7 @@ class NuDual(Dual):
 
     @staticmethod
     def _values(gram, rows, columns):
-        """Kernel values between a few rows and the rows `columns`."""
+        """The kernel values between the given few rows and the rows listed in `columns`."""
         out = np.empty((len(rows), padded(len(columns), max(1, gram.wide))))
         gram.fill(gram.pack(rows), columns, out, 1)
         return out[:, : len(columns)]

@@ -13,7 +13,7 @@ from .dual import HARD, PROOF, Dual, add
 from .pair_scores import fit_sigmoid, pair_scores, pairs_of
 from .small_pairs import SLOW, SOLVED, STOPPED, UNSOLVED, SmallPairs
 
-# The number of folds for Platt's sigmoids.
+# The number of folds of the cross-validation from which Platt's sigmoids are fitted.
 _FOLDS = 5
 
 # _LEAST_SET, _LARGEST_SET: the limit on the rows of a working set is between these, depending on the cache size.

@@ -199,7 +199,7 @@ class ProximalNewton:
 
 
 def _reach(problem):
-    """The length of the longest row."""
+    """The Euclidean length of the longest row."""
     return float(np.sqrt(problem.squares.max() + problem.bias**2))
 
 
@@ -213,7 +213,7 @@ def _violation(problem, w, z, alpha, gap):
 
 
 def _gain(problem, h):
-    """The derivative of alpha by z = 1 - margin: cost / h or, for squared losses, 2 cost; limited against rounding."""
+    """The gain, the slope of alpha against z = 1 - margin: cost / h or, for squared losses, 2 cost; limited."""
     gain = 2 * problem.cost if problem.squared else problem.cost / h
     return np.minimum(gain, _MOST_GAIN / max(_reach(problem), 1e-150) ** 2)
 

@@ -107,7 +107,7 @@ class SmallPairs:
 
     def solve(self, limit, cache_bytes):
         """Solve the pairs of at most `limit` rows whose status is unsolved or doubtful."""
-        first = self.found.n_solved()  # for each pair, the index of the first C that is not solved
+        first = self.found.n_solved()  # for each pair of classes, the index of the first C that is not solved
         sizes = np.diff(self.problem.starts)
         pairs = np.array(self.problem.pairs)
         rows = sizes[pairs].sum(axis=1)
@@ -179,7 +179,7 @@ class SmallPairs:
             yield
 
     def _tell(self, p):
-        """Report the state of pair number p to the `Watch`."""
+        """Report the progress of pair number p of classes to the `Watch`, which may end the fit."""
         if not self.watch.is_asked:
             return
         found = self.found

@@ -195,6 +195,6 @@ class Proof(NamedTuple):
     b: float  # the part of the intercept that the bias column does not hold
     alpha: np.ndarray  # (n,), float64: the dual variable of each row
     z: np.ndarray  # (n,), float64: 1 - y_i (w x_i + b) of each row i
-    primal: float  # the primal objective at (w, b)
+    primal: float  # the value of the primal objective at (w, b)
     dual: float
     violation: float  # the largest violation of the optimality conditions

@@ -18,7 +18,7 @@ from .gram import PAD, padded
 # best size for C = 1, the fit does not end.
 _SET, _DOUBLE_EVERY = 256, 32
 
-# The most steps inside a working set, for each of its rows.
+# The most steps inside a working set, as a multiple of its number of rows.
 _STEPS = 50
 
 # _LOOKS: the number of visits of rows in one call of compiled code, some 30 ms, so that Ctrl-C is noticed.

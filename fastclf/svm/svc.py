@@ -177,7 +177,7 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
             raise ValueError(f"probability is True and budget {self.budget!r}; C or lam is wanted for probabilities")
 
     def _price(self):
-        """C, or None if a budget determines it."""
+        """The parameter C after a check, or None if a budget determines C."""
         return price_of(self.C, self.lam, self.budget)
 
     def _bounds(self, factor, weight):

@@ -213,7 +213,7 @@ class PrunedTree(Estimator):
         return float(self.ccp_alpha)
 
     def _n_folds(self, n):
-        """The number of folds of n rows: one for each row at most."""
+        """The number of folds for n rows: `cv`, but at most one for each row."""
         return n if self.cv == "loo" else min(self.cv, n)
 
     def _fit_progress(self, n):
@@ -280,7 +280,7 @@ class DecisionTree(PrunedTree):
     def feature_importances_(self):
         return self.tree_.compute_feature_importances()
 
-    # scikit-learn's metadata routing leaves `check_input` out.
+    # The argument `check_input` takes no part in scikit-learn's metadata routing.
     __metadata_request__fit = __metadata_request__predict = NotRouted(["check_input"])
 
     def __sklearn_tags__(self):
@@ -320,7 +320,7 @@ class DecisionTree(PrunedTree):
         return True
 
     def _compute_missing_values_in_feature_mask(self, X, estimator_name=None):
-        return  # nothing to do: `fit` itself looks for missing values
+        return  # the mask is not needed: `fit` itself looks for missing values
 
     def _validate_X_predict(self, X, check_input):
         return self._asked(X) if check_input else X

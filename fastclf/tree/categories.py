@@ -59,7 +59,7 @@ def find_categories(X, categorical_features, owner):
 
 def _column_types(X):
     """The names of the types of a table's columns; empty for an array."""
-    if hasattr(X, "column_names"):  # X is a pyarrow table
+    if hasattr(X, "column_names"):  # the table is pyarrow's
         return [str(field.type) for field in X.schema]
     return [] if feature_names(X) is None else [str(kind) for kind in X.dtypes]
 

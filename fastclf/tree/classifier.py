@@ -103,7 +103,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
 
     @property
     def _labels(self):
-        """The classes of each output."""
+        """The array of classes of each output."""
         return self.classes_ if isinstance(self.classes_, list) else [self.classes_]
 
     @property
@@ -131,7 +131,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
         return self._become(**grown, **fitted, **self._fitted_columns(X, matrix))
 
     def _require_choices(self):
-        """Refuse unknown names of criteria, risks and losses."""
+        """Refuse parameters that name no known criterion, risk or loss."""
         require_choice("criterion", self.criterion, [*LABEL_CRITERIA, "log_loss"])
         require_choice("ccp_risk", self.ccp_risk, ["impurity", "error"])
         require_choice("cv_loss", self.cv_loss, ["error", "deviance"])

@@ -323,7 +323,7 @@ class Tree:
         return total / total.sum() if normalize and total.sum() > 0 else total
 
     def _rows(self, X):
-        """X as the matrix that compiled code reads."""
+        """The rows X as the matrix that compiled code reads."""
         X = as_features(X, type(self).__name__, None)
         if X.shape[1] != self.n_features:
             raise ValueError(f"X has shape {X.shape}; (n_samples, {self.n_features}) is wanted")
@@ -351,7 +351,7 @@ class Tree:
         X, column = np.asarray(X), {int(feature): i for i, feature in enumerate(target_features)}
         value, weight = self.value[:, 0, 0], self.weighted_n_node_samples
         shares = {0: np.ones(len(X))}
-        for node in range(self.node_count):  # a node's children have larger numbers
+        for node in range(self.node_count):  # children are visited after their parent, because they have larger numbers
             share = shares.pop(node, None)
             if share is None or not share.any():
                 continue

@@ -101,7 +101,7 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
         return self._become(**grown, n_outputs_=y.shape[1], **self._fitted_columns(X, matrix))
 
     def _require_choices(self):
-        """Refuse unknown names of criteria."""
+        """Refuse a criterion with an unknown name."""
         require_choice("criterion", self.criterion, ["squared_error", "absolute_error", "poisson"])
 
     def _target(self, y, weight):

@@ -15,8 +15,8 @@ class Reading(NamedTuple):
     A TableClassifier, whose tree has the positions of categories only, makes one by its method `_reading_of_tree`.
     """
 
-    model: object  # the decision tree, fastclf's or scikit-learn's
-    names: list | None = None  # the names of the features
+    model: object  # the decision tree to be shown, fastclf's or scikit-learn's
+    names: list | None = None  # the names of the tree's features
     texts: list | None = None  # for each feature the texts of its categories by their position, or None
 
 
@@ -52,7 +52,7 @@ class Notation(NamedTuple):
     """How the conditions of an output format are written."""
 
     at_most: str = "<="
-    escape: object = str  # a function that writes a category as text of the format
+    escape: object = str  # a function that writes a category in the notation of the output
     line_end: str | None = None  # the end of each line of a long list of categories; None: lists are not broken
     width: int = 32  # the number of letters of a line, if lists of categories are broken
     most: int = 8  # the number of categories that are listed, if lists of categories are broken
@@ -120,7 +120,7 @@ class Conditions:
 
 
 class _Shown:
-    """The texts of the nodes of a fitted tree."""
+    """A class that writes the texts of the nodes of a fitted tree."""
 
     def __init__(self, model, feature_names, class_names, decimals):
         model, names, texts = reading_of(model)

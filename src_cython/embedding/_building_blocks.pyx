@@ -23,7 +23,7 @@ cdef enum:
 
 
 cdef double dot(const floating* x, const floating* y, Py_ssize_t n) noexcept nogil:
-    """x'y in float64, summed in two vectors."""
+    """The inner product x'y in float64, summed in two vectors."""
     cdef vec_d s = spread_d(0), t = s
     cdef Py_ssize_t i = 0
     cdef double total
@@ -39,7 +39,7 @@ cdef double dot(const floating* x, const floating* y, Py_ssize_t n) noexcept nog
 
 
 cdef int axpy(Py_ssize_t n, floating a, const floating* x, floating* y) noexcept nogil:
-    """y += a x"""
+    """Add a times the vector x to the vector y."""
     cdef Py_ssize_t i
     for i in range(n):
         y[i] += a * x[i]
@@ -199,7 +199,7 @@ cdef int smo_step(
     step = min(step, alpha[j] if y[j] > 0 else C[j] - alpha[j])
     a = alpha[i] + y[i] * step
     b = alpha[j] - y[j] * step
-    # the clamps keep rounding from moving an alpha off its bound
+    # clamping to the bounds keeps rounding from moving an alpha off its bound
     alpha[i] = min(max(a, 0.0), C[i])
     alpha[j] = min(max(b, 0.0), C[j])
     for t in range(p.n):

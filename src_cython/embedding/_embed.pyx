@@ -121,7 +121,7 @@ cdef score_double_f _mixed_double = mixed_scores[double]
 
 
 cdef void* address(array) except? NULL:
-    """The address of an array; NULL for None."""
+    """The address of the first number of an array; NULL for None."""
     return NULL if array is None else <void*> <size_t> array.ctypes.data
 
 

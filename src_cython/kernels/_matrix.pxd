@@ -11,7 +11,7 @@ ctypedef struct matrix_t:
     const int64_t* indptr
     const int32_t* index     # the column number of each entry of a sparse matrix
     const double* norm       # (n,): the squared length |x|^2 of each row
-    Py_ssize_t d             # the number of columns of the matrix
+    Py_ssize_t d             # the number of columns of the matrix, zeros included
 
 
 cdef inline matrix_t as_matrix(X):

@@ -28,8 +28,8 @@ WIDE_D = 2 * HALF * LANES_D
 # rows z and some rows x; kernels only read these arrays.
 ctypedef struct block_t:
     kernel_t kernel
-    matrix_t X                 # the matrix that has the rows x
-    packed_t Z                 # the packed rows among which are the rows z of the block
+    matrix_t X                 # the matrix whose rows x belong to the columns of the block
+    packed_t Z                 # the packed rows, some of which are the rows z of the block
     # (n_rows,): for each row of the block of the kernel matrix, its number among the packed rows
     const int64_t* rows
     Py_ssize_t n_rows
@@ -271,7 +271,7 @@ cdef void fill_range(
 
 
 cdef inline bint is_ready(const cached_t* cached, Py_ssize_t r) noexcept nogil:
-    """Whether the cache has the values of row r of the block."""
+    """Whether the cache already has the kernel values of row r of the block."""
     return cached.ready != NULL and cached.ready[r]
 
 

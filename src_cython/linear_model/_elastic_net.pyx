@@ -139,7 +139,7 @@ cdef void move(const state_t* t, Py_ssize_t k, Py_ssize_t j, double step) noexce
 
 
 cdef double bend_of(const state_t* t, Py_ssize_t k, Py_ssize_t j) noexcept nogil:
-    """The second derivative of the loss by coordinate (k, j)."""
+    """The second derivative of the loss with respect to coordinate (k, j), class and column."""
     cdef Py_ssize_t e, i, n = t.n
     cdef const double* weight = t.weight + k * n
     cdef const double* share = t.share + k * n

@@ -55,29 +55,29 @@ cdef struct pass_t:
     Py_ssize_t n_classes       # the number of classes, but 1 for two classes
     # the number K of classes, for sparse rows, rounded up to a multiple of a SIMD vector's length unless it is 1
     Py_ssize_t width
-    const int* codes           # (n,) the class of each row
+    const int* codes           # (n,) the index of each row's class
     const double* weights      # (n,) the weight of each row, or NULL if all are 1
     double bias                # the value of the bias column: 1, or 0 without intercept
     const double* shift        # (d,), the numbers that are subtracted from each dense row
     # (d,): the factors by which each dense row is multiplied after the subtraction of `shift`
     const double* factor
-    const double* W            # (K, ld) the parameters; for sparse rows (d + 1, width)
+    const double* W            # (K, ld) the parameters, one row for each class; for sparse rows (d + 1, width)
     curvature_t curvature
     bint margins               # whether the least margin of all rows is wanted
     # the loss, the least margin, and the derivative by the intercept, which only `pass_plain` computes
     double* sums
-    double* grad               # the gradient, with the shape of W
-    double* hess               # (blocks, d + 1, ld) the second derivatives
+    double* grad               # the gradient of the loss, with the shape of W
+    double* hess               # (blocks, d + 1, ld) the second derivatives, a block for each pair of classes or fewer
     # (n, width): the residuals r of sparse rows, which are then not added to grad; NULL: they are added
     double* residuals
-    # fields that are scratch space:
+    # the following fields are scratch space:
     double* s                  # (K, ROWS): the scores of a panel's rows, replaced by r = weight d loss / d s
     double* weight             # (ROWS,): the weight of each row of a panel; 0 behind the last row
     # (ROWS,): for two classes the weight times the second derivative a of the loss; for more classes 1 / weight, or 0
     # if the weight is 0
     double* bend
     double* z                  # (ROWS, ld): the rows z of a panel; for sparse rows one row of `width` numbers
-    double* zt                 # (ld, ROWS) the panel z, transposed
+    double* zt                 # (ld, ROWS) the rows z of a panel, transposed
     # (d + 1, ROWS): weight a z for each row z of a panel, transposed, where a is the second derivative of its loss
     double* az
 
@@ -390,7 +390,7 @@ cdef void pass_plain(
 cdef void add_sparse_curvature(
     pass_t* p, const csr_t* X, const floating* value, Py_ssize_t first, Py_ssize_t n_rows
 ) noexcept nogil:
-    """Add the second derivatives of a panel of sparse rows to hess."""
+    """Add the second derivatives of the loss of a panel of sparse rows to hess."""
     cdef Py_ssize_t i, j, k, m, e, f, v
     cdef double weighted
     cdef double* hess = p.hess
@@ -468,7 +468,7 @@ cdef inline Py_ssize_t add_vectors(
 cdef void score_sparse_row(
     pass_t* p, const csr_t* X, const floating* value, Py_ssize_t i, double* row
 ) noexcept nogil:
-    """The scores of row i of X, as `width` numbers."""
+    """Compute the scores of sparse row i of X, as `width` numbers, one for each class."""
     cdef Py_ssize_t e, v, width = p.width
     memset(row, 0, width * sizeof(double))
     add_multiple(row, p.bias, p.W + p.d * width, width)

@@ -333,7 +333,7 @@ cdef void judge(
         cost = 1 if r.cost == NULL else r.cost[row]
         for k in range(1 if joint else p.n):
             if joint:
-                # the first class wins a tie
+                # on a tie of scores the first class wins
                 z = best_rival(r, p, x, index, n, r.code[row], &rival)
                 right = z > 0 or (z == 0 and r.code[row] < rival)
                 weight = p.up[r.code[row]]

@@ -29,7 +29,7 @@ ctypedef struct rows_t:
     # (n_rows,): the factor of each row's step, such as its sample weight; NULL: all factors are 1
     const double* cost
 
-ctypedef fused number:  # the type of the weights; `floating` is the type of the rows
+ctypedef fused number:  # the type of the weights w; `floating` is the type of the rows
     float
     double
 

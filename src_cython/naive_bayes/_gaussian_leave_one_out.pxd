@@ -120,7 +120,7 @@ cdef inline void score_four(const gaussians_t* g, const double* t, double* joint
 # h = Q n / (n - 1)^2 + rho, if the change of epsilon changes each variance by at most a share rho of it. The other
 # classes are bounded in the same way. The bound of a class is monotone in its log joint, so the best two classes
 # decide.
-@cdivision(True)  # n may be 1, so that 1 / (n - 1) is infinite
+@cdivision(True)  # a class may have n = 1 row, so that 1 / (n - 1) is infinite
 cdef inline int32_t certain_class(const gaussians_t* g, const double* joint, Py_ssize_t c, double rho) noexcept nogil:
     cdef Py_ssize_t k
     cdef int32_t found = 0

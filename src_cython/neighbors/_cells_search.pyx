@@ -62,10 +62,10 @@ ctypedef struct cells_t:
     # (n_cells,) the squared distance |c(x) - z|^2 of each cell's last row from the centre
     const int* last_key
     const float* slack              # (n_cells,) the largest slack, a bound of the coding error, of a row of each cell
-    const signed char* center       # (n_cells, width) the centres
+    const signed char* center       # (n_cells, width) the code of each cell's centre
     # (panels, width / 4, PANEL, 4) the centres, PANEL of them side by side
     const unsigned char* code
-    const int* square               # (n_cells, padded to whole panels) |z|^2 of each centre
+    const int* square               # (n_cells, padded to whole panels) |z|^2 of each cell's centre z
     # (n_cells, padded to whole panels) the squared distance |c(q) - z|^2 of each centre from the query; INT_MAX for
     # padding and for cells that are searched
     int* far
@@ -81,7 +81,7 @@ ctypedef struct cells_t:
 
 
 cdef void measure_centers(const cells_t* c, const signed char* point, Py_ssize_t width, int* far_out) noexcept nogil:
-    """The squared distances of all centres from a code."""
+    """Compute the squared distances of all cells' centres from a code."""
     cdef Py_ssize_t n = width // 4, first = 0, g, i
     cdef const unsigned char* z = c.code
     cdef const int* q = <const int*> point
@@ -281,7 +281,7 @@ cdef int search_queries(
 
 
 cdef int fill_cells(cells_t* c, index, state) except -1:
-    """Fill in a Cells and a Visit of `fastclf/neighbors/cells.py`."""
+    """Set the fields of the struct c from a Cells and a Visit of `fastclf/neighbors/cells.py`."""
     cdef const long long[::1] starts = index.starts
     cdef const int[::1] first_key = index.first_key, last_key = index.last_key, square = index.center_square
     cdef const float[::1] slack = index.cell_slack

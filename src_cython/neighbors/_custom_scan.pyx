@@ -114,7 +114,7 @@ def lower_bounds(
 
 
 def unpack(capsule):
-    """The name, the address and the context of a PyCapsule."""
+    """The name, the address and the context of a PyCapsule that holds the user's function."""
     cdef const char* name = PyCapsule_GetName(capsule)
     return (
         "" if name == NULL else name.decode("utf-8", "replace"),

@@ -218,7 +218,7 @@ cdef void code_panel(
             v = z[j * ROWS_F + r] * inverse
             t = v if v < 127 else 127
             t = t if t > -127 else -127
-            # adding and subtracting 1.5 2^23 rounds a float to an integer
+            # adding and then subtracting 1.5 2^23 rounds a float to an integer
             i = (t + <float> 12582912) - <float> 12582912
             t = (v if c.inner else t) - i
             far[r] += (t if t > 0 else -t) if c.absolute else t * t

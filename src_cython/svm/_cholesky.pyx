@@ -136,7 +136,7 @@ def take_off(double[:, ::1] A, Py_ssize_t k, const double[::1] packed, Py_ssize_
 
 
 def solve(const double[:, ::1] A, double[:, ::1] X):
-    """Replace each row x of X by (U'U)^-1 x."""
+    """Replace each row x of X by (U'U)^-1 x, where U is the Cholesky factor in A."""
     cdef Py_ssize_t m = A.shape[0], i, j, r
     cdef vec_d factor, s
     cdef double total

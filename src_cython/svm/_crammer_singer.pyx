@@ -22,9 +22,9 @@ from _vector cimport LANES_D, fmadd_d, require, spread_d, vec_d
 LANES = LANES_D
 
 ctypedef struct machine_t:
-    Py_ssize_t n               # the number of rows
+    Py_ssize_t n               # the number of training rows
     Py_ssize_t d               # the number of columns, without the bias column
-    Py_ssize_t K               # the number of classes
+    Py_ssize_t K               # the number K of classes
     Py_ssize_t ld              # K rounded up to a multiple of LANES; entries beyond K are 0
     const int64_t* code        # (n,): the class y of each row
     const double* cost         # (n,): the cost c of each row, the upper bound of its alpha for its own class

@@ -9,10 +9,10 @@ from libc.math cimport INFINITY, fabs, sqrt
 
 cdef enum:
     PADDED_TO = 16  # the length of each array is a multiple of this, so a whole number of vectors
-    N_ARRAYS = 8    # the number of arrays in a problem
+    N_ARRAYS = 8    # the number of arrays of the struct dual_t, each as long as the problem
 
 ctypedef struct dual_t:
-    Py_ssize_t n       # the number of rows
+    Py_ssize_t n       # the number of rows of the problem
     Py_ssize_t ld      # n rounded up to a multiple of PADDED_TO; entries beyond n may neither rise nor fall
     # the arrays of the problem, each of shape (ld,):
     double* y          # (ld,): the labels, +1 or -1; set once
@@ -44,7 +44,7 @@ cdef enum:
 
 
 cdef inline Py_ssize_t padded(Py_ssize_t n) noexcept nogil:
-    """n rounded up to a multiple of PADDED_TO."""
+    """The number n, rounded up to a multiple of PADDED_TO."""
     return (n + PADDED_TO - 1) // PADDED_TO * PADDED_TO
 
 
@@ -77,7 +77,7 @@ cdef inline bint is_free(const dual_t* d, Py_ssize_t i) noexcept nogil:
 
 
 cdef inline void set_bounds(dual_t* d, Py_ssize_t i, double C) noexcept nogil:
-    """Set the bounds 0 <= alpha_i <= C."""
+    """Set the bounds of the variable b_i = y_i alpha_i from 0 <= alpha_i <= C."""
     d.lower[i] = 0 if d.y[i] > 0 else -C
     d.upper[i] = C if d.y[i] > 0 else 0
 
@@ -156,7 +156,7 @@ cdef inline void prove(const dual_t* d, ends_t ends, double* proof) noexcept nog
     elif ends.least < INFINITY and ends.most > -INFINITY:
         intercept = -0.5 * (ends.least + ends.most)
     else:
-        intercept = d.y[0] if d.n else 0  # all rows have the same class
+        intercept = d.y[0] if d.n else 0  # no variable may rise or none may fall: all rows have the same class
     prove_at(d, ends, intercept, proof)
 
 

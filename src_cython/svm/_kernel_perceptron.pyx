@@ -36,14 +36,14 @@ ctypedef struct samples_t:
 
 # The hyperplanes: the arrays and numbers of a `kernel_epochs.Learner`.
 ctypedef struct learner_t:
-    # fields that are only read:
+    # the following fields are only read:
     Py_ssize_t K               # the number K of hyperplanes
     Py_ssize_t n_slots
     const int* positive        # (K,): the index of the class on the positive side of each hyperplane
     double bias
     double t                   # the number of samples before the current one
     Py_ssize_t budget          # the largest number of support vectors; 0: no limit
-    # fields that are changed:
+    # the following fields are changed:
     Py_ssize_t n_support       # the number of slots with a coefficient other than 0
     double* a                  # (K, n_slots): the coefficient of each support vector in each hyperplane
     # (K, n_slots): for each coefficient the sum of (change * number of samples before it), for averages

@@ -150,7 +150,7 @@ ctypedef struct few_t:
     Py_ssize_t n_classes
     Py_ssize_t d
     # scratch space: numbers of the type of the kernel values, except that `sums` has doubles
-    void* x                    # (d,): the row of X
+    void* x                    # (d,): the row of X, in the type of the kernel values
     void* part                 # (SUMS, PART): PART columns of SUMS support vectors
     void* terms                # (n_support to whole vectors,): -gamma |s|^2 of each support vector
     void* values               # (n_support to whole vectors,): the kernel values of the row

@@ -31,7 +31,7 @@ cdef enum:
 ctypedef struct scratch_t:
     double* arrays     # the arrays of the smaller problem, one after another
     int64_t* row       # for each row of the smaller problem, its row in the larger problem
-    double* change     # the change of coef that the smaller problem made
+    double* change     # the change that the solution of the smaller problem made to each coef
     void* K            # the kernel matrix of the smaller problem, float or double
 
 # The limits of `solve`, which subtracts the steps and visits that it makes.

@@ -35,11 +35,11 @@ STATUS = {"unsolved": UNSOLVED, "solved": SOLVED, "stopped": STOPPED, "doubtful"
 
 # What all pairs share: the arrays and numbers of a `pairs.Solutions`.
 ctypedef struct pairs_t:
-    Py_ssize_t n               # the number of rows
+    Py_ssize_t n               # the number of training rows of all classes
     Py_ssize_t n_classes
     Py_ssize_t n_pairs
     Py_ssize_t n_Cs
-    const int64_t* start       # (n_classes + 1,), the first row of each class, and n
+    const int64_t* start       # (n_classes + 1,), the number of each class's first row, and n
     const double* C            # (n_Cs, n): for each C, the upper bound of alpha of each row
     double* coef               # (n_Cs, n_classes - 1, n), out: y alpha; in: the start for the first C
     # (n_Cs, n_pairs, N_PROOFS), out: the intercept, violation, objective, duality gap and margin of each solution
@@ -69,7 +69,7 @@ ctypedef struct tiles_t:
     # (n_classes,): the index of each class's first column in `cross`; -1: it has no columns there
     const int64_t* cross_column
 
-# A pair of classes, a and b, with one value of C.
+# The part of the problem that belongs to a pair of classes, a and b, with one value of C.
 ctypedef struct pair_t:
     Py_ssize_t n_a             # the number of rows of class a
     Py_ssize_t n_b             # the number of rows of class b
@@ -101,7 +101,7 @@ cdef pair_t as_pair(const pairs_t* pairs, Py_ssize_t a, Py_ssize_t b, Py_ssize_t
 
 
 cdef inline const vec* at(const vec* K, Py_ssize_t i) noexcept nogil:
-    """The address of entry i of an array."""
+    """The address of entry i of an array of floats or doubles."""
     return row_of(K, 1, i)
 
 
@@ -151,7 +151,7 @@ cdef void gather(
     if tiles.cross_column[b] >= 0:
         cross_ld = tiles.cross_ld
         cross = at(<const vec*> tiles.cross, tiles.cross_row[a] * cross_ld + tiles.cross_column[b])
-    else:  # a and b are in the same group
+    else:  # classes a and b are in the same group, whose matrix has their values
         cross_ld = tiles.square_ld[a]
         cross = at(squares, tiles.square_at[a] + pairs.start[b] - pairs.start[a])
     copy(cross, cross_ld, n_a, n_b, <vec*> at(out, n_a), ld)
@@ -183,7 +183,7 @@ cdef void begin(dual_t* d, const pair_t* pair, const vec* K, Py_ssize_t ld, doub
 
 
 cdef void set_all_bounds(dual_t* d, const pair_t* pair) noexcept nogil:
-    """Set the bounds of all rows from the C of the pair."""
+    """Set the bounds of the variables of all rows from the C of the pair."""
     cdef Py_ssize_t i
     for i in range(d.n):
         set_bounds(d, i, pair.C_a[i] if i < pair.n_a else pair.C_b[i - pair.n_a])
@@ -238,7 +238,7 @@ cdef signed char go_on(
 cdef struct margin_t:
     # K b minus the gradient f, constant over the rows of a class, for y = 1 and y = -1; K: kernel matrix, b: variables
     double off_positive, off_negative
-    double r, least                      # r: the margin, the unit of violations; least: the least unit
+    double r, least  # r: the margin, in which violations are measured; least: the smallest margin that is used as unit
 
 
 cdef margin_t find_margin(const dual_t* d, const vec* K, Py_ssize_t ld) noexcept nogil:
@@ -282,7 +282,7 @@ cdef signed char go_on_within(
         before, limits.tol = limits.steps, max(0.5 * goal, 0.1 * gap)
         solve(d, K, ld, scratch, &limits)
         n_steps[0], looks[0] = pairs.max_iter - limits.steps, limits.looks
-        if limits.steps == before:  # rounding allows no further step
+        if limits.steps == before:  # no step was taken, since rounding allows none
             return DOUBTFUL
 
 

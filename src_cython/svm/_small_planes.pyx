@@ -24,7 +24,7 @@ cdef struct plane_t:
     const double* X        # (n, d): the training rows
     const double* y        # (n,): the label of each row, 1 or -1
     const double* cost     # (n,), the cost of each row
-    double* w              # (d,): the weights of the hyperplane; updated
+    double* w              # (d,): the weights w of the hyperplane; updated
     double* z              # (n,): z = 1 - y w.x of each row; updated
     double* u              # (n,): u = y p.x of each row, where p is the step; scratch space
     double* active         # (n,): the cost of each row whose loss is in the matrix, else 0; updated

@@ -15,7 +15,7 @@ from _vector cimport require, vec, vec_d, vec_f
 
 PAD, ARRAYS, DEPTH = PADDED_TO, N_ARRAYS, LEVELS
 
-# The positions of the numbers that prove a solution.
+# The position of each number that proves a solution, in the array that `prove` writes.
 PROOF = {"intercept": INTERCEPT, "violation": VIOLATION, "objective": OBJECTIVE, "gap": GAP, "margin": MARGIN}
 
 
@@ -33,7 +33,7 @@ cdef dual_t as_dual(dual):
 
 
 def bound(dual, const double[::1] C):
-    """Set the bounds 0 <= alpha <= C."""
+    """Set the bounds of a `Dual` from 0 <= alpha <= C."""
     cdef dual_t d = as_dual(dual)
     cdef Py_ssize_t i
     require(C.shape[0] == d.n)
@@ -42,7 +42,7 @@ def bound(dual, const double[::1] C):
 
 
 def repair(dual):
-    """Bring coef within its bounds, and its sum to 0."""
+    """Bring the variables coef of a `Dual` within their bounds, and their sum to 0."""
     cdef dual_t d = as_dual(dual)
     if d.within:
         fill_within(&d, share_of(&d, dual.nu))

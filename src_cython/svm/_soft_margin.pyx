@@ -23,7 +23,7 @@ cdef inline vec_d load(const floating* x) noexcept nogil:
 
 
 cdef inline double dot(const floating* x, const double* w, Py_ssize_t d) noexcept nogil:
-    """The inner product w.x."""
+    """The inner product w.x of weights and a row."""
     cdef vec_d s = spread_d(0), t = spread_d(0)
     cdef Py_ssize_t j = 0
     cdef double total
@@ -124,7 +124,7 @@ def add_products_sparse(
 
 # A line search along a direction: the arrays of a `proximal_newton.Line`, only read.
 ctypedef struct line_t:
-    Py_ssize_t n               # the number of rows
+    Py_ssize_t n               # the number of rows in the line search
     const double* z            # (n,): z = 1 - y (w x + b) of each row at the start of the line
     const double* q            # (n,): the amount by which z decreases per unit of step length
     const double* centre       # (n,): the value that alpha would have at z = 0 if it had no bounds
@@ -230,7 +230,7 @@ def solve(double[:, ::1] a, double[::1] x, Py_ssize_t start, Py_ssize_t stop):
 
 # Dual coordinate descent: the arrays and numbers of `coordinate_descent.Epochs`.
 ctypedef struct descent_t:
-    # fields that are only read:
+    # the following fields are only read:
     const double* y            # (n,): the label of each row, +1 or -1
     const double* most         # (n,): U_i, the upper bound of each row's alpha
     const double* ridge        # (n,): r_i, the factor of alpha_i^2 / 2 in the dual objective

@@ -88,7 +88,7 @@ cdef inline vec_d load(const vec* K, Py_ssize_t i) noexcept nogil:
 
 
 cdef inline double entry(const vec* K, Py_ssize_t i) noexcept nogil:
-    """Entry i of an array of floats or doubles."""
+    """The entry i of an array of floats or doubles, as a double."""
     return (<const float*> K)[i] if vec is vec_f else (<const double*> K)[i]
 
 
@@ -203,11 +203,11 @@ cdef inline Py_ssize_t descend(
     while step < most and ends.most - ends.least > tol:
         # choose the row i whose gradient f_i is smallest among those that may rise
         i = ends.at
-        # choose the row j that may fall and gains most with i
+        # choose the row j that may fall and whose step with row i gains most
         j = choose_partner(d, row_of(K, i, ld), i)
         if j < 0:
             break
-        # change both coefficients, and update the gradient f
+        # change the coefficients of both rows, and update the gradient f
         t = take_step(d, i, j, entry(row_of(K, i, ld), j), gained)
         if t == 0:
             break

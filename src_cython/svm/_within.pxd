@@ -219,7 +219,7 @@ cdef inline double score_at_margin(const dual_t* d, double y, double off) noexce
 
 
 cdef inline double margin_of(const dual_t* d, double off_positive, double off_negative) noexcept nogil:
-    """The margin r of nu-SVC."""
+    """The margin r of a solution of nu-SVC, half the difference of the scores of the free rows of both classes."""
     return 0.5 * (score_at_margin(d, 1, off_positive) - score_at_margin(d, -1, off_negative))
 
 

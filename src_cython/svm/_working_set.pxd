@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 
 # The rows with the largest keys among those offered. The caller sets n to 0; `offer` changes n, key and row.
 ctypedef struct heap_t:
-    Py_ssize_t n         # the number of rows on the list
+    Py_ssize_t n         # the number of rows on the list so far
     Py_ssize_t most      # the largest number of rows on the list; of rows with equal keys the first one offered stays
     double* key          # (most,), the key of each row; once the list is full, a heap whose row 0 is replaced first
     int64_t* row         # (most,), the number of each row
@@ -16,7 +16,7 @@ cdef inline bint goes_before(const heap_t* heap, Py_ssize_t a, double key, int64
 
 
 cdef inline void sift(heap_t* heap, Py_ssize_t at) noexcept nogil:
-    """Move the entry `at` down the heap to its place."""
+    """Move the entry at index `at` down the heap to its place."""
     cdef Py_ssize_t child
     cdef double key = heap.key[at]
     cdef int64_t row = heap.row[at]

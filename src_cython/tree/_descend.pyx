@@ -95,7 +95,7 @@ ADDRESSES = {"apply_f": <size_t> _apply_floats, "apply_d": <size_t> _apply_doubl
 
 def apply(const int64_t[:, ::1] steps, const uint64_t[::1] subsets, const floating[:, ::1] X, Py_ssize_t start,
           Py_ssize_t stop, int64_t[::1] leaf_out):
-    """Write the leaf of each of the rows [start, stop)."""
+    """Write the number of the leaf that each of the rows [start, stop) reaches."""
     with nogil:
         descend(<const step_t*> &steps[0, 0], &subsets[0], &X[0, 0], X.shape[1], start, stop, &leaf_out[0])
 

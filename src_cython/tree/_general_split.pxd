@@ -38,8 +38,8 @@ ctypedef struct order_t:  # the rows of a node in some order, which a cut divide
     Py_ssize_t feature
     Py_ssize_t first, last  # first, last: the least and the largest number of rows that a cut may send to the left
 
-ctypedef struct best_t:  # the best cut of an order so far
-    double score  # the score of the best cut, rounded
+ctypedef struct best_t:  # the best cut, found so far, of an order of a node's rows
+    double score  # the score of the best cut, rounded to fewer bits
     double bar  # a cut with a score below this cannot become the best after rounding
     Py_ssize_t cut  # the number of rows that the best cut sends to the left; -1: there is no cut yet
 
@@ -255,7 +255,7 @@ cdef inline void read_totals(const growth_t* g, node_t* node, const scratch_t* s
 cdef inline void scan_sums(
     const growth_t* g, const node_t* node, const order_t* given, const scratch_t* scratch, best_t* best
 ) noexcept nogil:
-    """Search the cuts by squared error or Poisson."""
+    """Search the cuts of an order of a node's rows, by squared error or Poisson deviance."""
     cdef order_t order = given[0]
     cdef Py_ssize_t k, o, row
     cdef double scale = fixed_scale(node.weight), weight_unit = 1 / scale, unit = 1 / node.scale
@@ -312,7 +312,8 @@ cdef inline void scan_distances(
     """Search the cuts by absolute error. Heaps give the losses of the first k rows for all k, then of the others."""
     cdef Py_ssize_t n = node.stop - node.start, k, o, row
     cdef double weight = 0, scale = scale_of_distances(g, node, order), unit = 1 / scale if scale > 0 else 1, y
-    cdef double* loss = scratch.losses + 4 * n  # loss[k]: the loss of the first k rows plus that of the others
+    # loss[k]: the loss of the first k rows of the order plus that of the other rows
+    cdef double* loss = scratch.losses + 4 * n
     # With monotonic constraints left[k] and right[k] end as the last output's medians on the two sides of the cut after
     # k rows. Otherwise left[k] is the number of row k - 1. Before the end, right[k] is the loss of the first k rows.
     cdef double* left = loss + n

@@ -141,7 +141,7 @@ cdef void read_values(growth_t* g, data):
 
 
 cdef void set_limits(growth_t* g, limits):
-    """Set the criterion and the limits of a growth."""
+    """Set the criterion and the limits of a tree's growth from a `Limits`."""
     cdef const int8_t[::1] monotonic = limits.monotonic
     g.criterion = limits.criterion
     g.monotonic = NULL if monotonic is None else &monotonic[0]

@@ -1,4 +1,4 @@
-# The data structures of compiled code for a growing tree.
+# The data structures of compiled code for growing a tree: lists, nodes, scratch space.
 from libc.math cimport log2
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 

@@ -73,6 +73,6 @@ cdef inline double median_of(const median_t* m) noexcept nogil:
 
 
 cdef inline double median_loss(const median_t* m) noexcept nogil:
-    """The sum of weighted distances to the median."""
+    """The sum over the numbers so far of weight times distance from the median."""
     cdef double middle = -m.low.keys[0]
     return fabs(m.high.total + m.low.total + middle * (m.low.weight - m.high.weight))

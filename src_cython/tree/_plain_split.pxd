@@ -68,7 +68,7 @@ ctypedef struct split_t:
     Py_ssize_t how  # the order of the rows that is cut: IN_ORDER, MISSING_FIRST or BY_RESPONSE + v
 
 ctypedef struct end_t:  # the rows at one end of a list, which are read from the end on
-    const uint64_t* items  # the first item that is read
+    const uint64_t* items  # the first item that is read, at the end of the list
     Py_ssize_t count  # the number of rows at this end; the next row, if there is one, has another value
     Py_ssize_t first, last  # first, last: the least and the largest number of these rows that may be one side of a cut
 
@@ -320,7 +320,7 @@ cdef inline void read_squares(
 cdef inline void read_end(
     const way_t* way, const growth_t* g, const node_t* node, const end_t* end, double* sides, best_t* best
 ) noexcept nogil:
-    """Search the cuts among the rows at one end of a list."""
+    """Search the cuts among the rows at one end of a list, by the criterion of the tree."""
     if end.count == 0:
         return
     if g.criterion == SQUARED_ERROR:

@@ -57,10 +57,10 @@ ctypedef struct sorting_t:  # the state of a sort of the columns [column, stop) 
     uint64_t* scratch  # (n,): scratch space for the items of one list
     uint32_t* counts  # (3, DIGIT): for each of three digits, the number of keys with each value of the digit
     growth_t g  # a growth_t for the layout of an item; its other fields are not used
-    # fields that change:
+    # the following fields change during the sort:
     Py_ssize_t block, block_end  # the columns [block, block_end) are those read from X last
     Py_ssize_t column  # the column that is being sorted
-    int step  # the current pass
+    int step  # the current pass over the column, READ to RANKS
     # place: the number of rows that the current pass has processed; todo: the number that it has to process
     Py_ssize_t place, todo
     # length: the number of items of the list; n_equal: the number of rows with the common value
@@ -183,7 +183,7 @@ cdef bint start_digit(uint32_t* count, uint64_t digit, Py_ssize_t n) noexcept no
 cdef void sort_by_digit(
     const uint64_t* source, uint64_t* target, uint32_t* count, int shift, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """Move items to the places of their digits, as a stable sort."""
+    """Move items to the places that the counts of their digits give, as a stable sort."""
     cdef uint64_t item
     cdef uint32_t digit
     cdef Py_ssize_t i
@@ -241,7 +241,7 @@ cdef Py_ssize_t sort_lower(sorting_t* s, const double* x, Py_ssize_t start, Py_s
 
 
 cdef void write_ranks(sorting_t* s, const floating* x, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
-    """Replace keys by ranks and classes."""
+    """Replace the keys of a sorted list by ranks and classes, which makes them items."""
     cdef uint64_t* list = s.items + s.column * s.n
     cdef uint64_t missing = 0xFFFFFFFF if floating is float else ~<uint64_t> 0, left_out = key_of(<floating> s.value)
     cdef uint64_t row, key, rank, last = s.last, n_ranks = s.n_ranks, missing_rank = s.g.missing
@@ -465,7 +465,7 @@ def pack(lists, Py_ssize_t first, Py_ssize_t stop, uint32_t[:, ::1] packed_out):
                 common[0, f] = n_below
 
 
-ctypedef struct chosen_t:  # a selection of rows, and a packed list to read them from
+ctypedef struct chosen_t:  # a selection of rows, and the packed sorted list of a column from which they are read
     const uint32_t* packed  # (length,): the rows in the order of a column, as `pack` writes them
     Py_ssize_t length
     const int64_t* tags  # (n_rows,): for each row the bits of its item below the rank; -1: the row is not selected
