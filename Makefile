@@ -130,7 +130,7 @@ docs-check: $(VENV)/.docs $(VENV)/.installed
 docs-look: docs
 	$(BIN)/python docs/look.py build/docs build/docs-look
 
-# The same bytes at every build of the same commit.
+# The wheel has the same bytes at every build of the same commit.
 wheel: export SOURCE_DATE_EPOCH = $(shell git log -1 --format=%ct)
 WHEELS := build/wheels/$(PYTHON_VERSION)
 

@@ -107,7 +107,7 @@ FLAGS += ["-g" if SYMBOLS else "-g0"]
 # -fwrapv defines the overflow of signed integers, as the flags of Python's own build do.
 SANITIZERS = [f"-fsanitize={SANITIZE}", "-fno-omit-frame-pointer", "-fwrapv", "-O1"] if SANITIZE else []
 FLAGS += ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-Wno-psabi"]
-# Tables that only debuggers and profilers read would be a twentieth of the size.
+# Unwind tables, which only debuggers and profilers read, would be a twentieth of the size of a module.
 FLAGS += [] if SYMBOLS else ["-fno-asynchronous-unwind-tables"]
 MSVC_FLAGS = ["/O2", "/fp:precise"]
 # Code and constants share pages, which saves 8 kB in each of a hundred modules.

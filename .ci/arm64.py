@@ -41,7 +41,7 @@ PACKAGES = [
     "libgomp1",
 ]
 WHEELS = ["numpy", "scipy", "scikit-learn", "pandas", "pytest", "hypothesis"]
-# Tests that start sys.executable need a program that this machine can run.
+# Tests that start sys.executable as a process need a program that this processor can run.
 WRAPPER = """#!/bin/sh
 exec qemu-aarch64-static -0 {python} -L {system} {system}/usr/bin/python3.11 "$@"
 """

@@ -24,7 +24,8 @@ SOURCES = [("fastclf", "*.py"), ("fastclf", "*.pxd"), ("src_cython", "*.pyx"), (
 MOST_ARGUMENTS = 8
 MOST_LINES = 60
 
-# A comment, or a string in any quotes. Matches do not overlap: a # in a string and a quote in a comment are skipped.
+# A regular expression for a comment, or a string in any quotes. Matches do not overlap: a # in a string and a quote in
+# a comment are skipped.
 LONG = r"""\"{3}(?:\\.|[^\\])*?\"{3}|'{3}(?:\\.|[^\\])*?'{3}"""
 SHORT = r""""(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'"""
 HIDDEN = re.compile(f"#[^\\n]*|{LONG}|{SHORT}", re.S)
@@ -37,10 +38,10 @@ LEARNED = re.compile(r"""["']\w*_["']\)""")
 
 class Function(NamedTuple):
     name: str
-    line: int  # the line of the header, counted from 1
+    line: int  # the line of the function's header, counted from 1
     n_arguments: int
-    n_lines: int  # the number of lines of the body
-    reasons: dict  # {"Arguments" or "Lines": the reason in the comment above the function}
+    n_lines: int  # the number of lines of the function's body
+    reasons: dict  # a dict {"Arguments" or "Lines": the reason that the comment above the function gives}
     owner: str  # the class whose method the function is, or ""
 
 
@@ -115,7 +116,7 @@ def functions(text):
         end = closing(code, opening)
         rest = code[end + 1 :].split("\n", 1)[0]
         if ":" not in rest or re.match(r"[ \t]*(?:cdef )?class\b", match[0]):
-            continue  # a declaration has no body to measure
+            continue  # a declaration is skipped, because it has no body to measure
         line, last, indent = bisect_right(starts, match.start()), bisect_right(starts, end), len(match[1])
         body = body_of(shown, inside, last, indent)
         n_lines = len(body) + bool(rest.split(":", 1)[1].strip())

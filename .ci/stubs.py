@@ -29,7 +29,7 @@ TYPES = [
     (r"none\b|optional\b", "None"),
     (r"\{(?P<choices>.*)\}", None),
     (r"(?P<choice>'[^']*'|\"[^\"]*\")", None),
-    # "" here and in the next line: the text only details the part before, and adds no type
+    # the type "" here and in the next line: the text only details the part before, and adds no type
     (r"\(n_|\(value|\d \(|\(\d", ""),
     (r"(if|else|as|of shape|positive|named|the entries|columns as|one an|one for|with) ", ""),
     (r"list of str|sequence of str|collection of ", "Sequence[str]"),

@@ -23,8 +23,8 @@ MOST_PACKED = 5_000_000
 MOST_INSTALLED = 12_000_000
 ROOMS = ["kernel_approximation", "kernels", "linear_model", "metrics", "model_selection", "naive_bayes", "neighbors"]
 ROOMS += ["preprocessing", "storage", "sums", "svm", "tree"]
-# What the tests import. Those that compile (`embedding/`, test_build.py) or read the sources (test_docs.py, ...) are
-# not among the tests that are run on a wheel.
+# The packages that the tests import. Tests that compile (`embedding/`, test_build.py) or read the sources
+# (test_docs.py, ...) are not run on a wheel.
 NEEDS = ["pytest", "pytest-xdist", "hypothesis", "scipy", "scikit-learn", "pandas", "polars", "pyarrow"]
 
 

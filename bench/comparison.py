@@ -13,14 +13,16 @@ import numpy as np
 class Work:
     """The queries and competitors of one comparison."""
 
-    blocks: list  # the arguments of calls: a round takes the median time of the next `calls` blocks
+    # the arguments of the timed calls: a round takes the median time of the calls on the next `calls` blocks
+    blocks: list
     ours: Callable  # ours() prepares fastclf and returns the call to time
     # a dict {name: function like `ours`}; a function raises ImportError if its peer is not available
     peers: dict[str, Callable]
     agree: Callable  # agree(our answers, theirs), with one answer for each block, returns (bool, remark)
     calls: int = 1
-    items: int | None = None  # the number of items in a block; None: its length
-    bytes_read: int | None = None  # the bytes read for one item; None: no share of the bandwidth is reported
+    items: int | None = None  # the number of items in a block, by which times are divided; None: the block's length
+    # the number of bytes that are read for an item; None: no share of the bandwidth is reported
+    bytes_read: int | None = None
     # a dict {name of a slow peer: the number of seconds after which its call is ended}
     caps: dict[str, float] = field(default_factory=dict)
 
@@ -31,10 +33,10 @@ class Comparison:
 
     name: str
     threads: int
-    build: Callable  # build(scale, threads) returns the Work
+    build: Callable  # a function build(scale, threads) that returns the Work
     targets: dict[str, float]
     most: float | None
-    share: float | None  # the least share of the memory bandwidth; None: no target
+    share: float | None  # the least share of the memory bandwidth that is aimed at; None: no target
 
 
 COMPARISONS = []

@@ -45,7 +45,7 @@ def record(benchmark, request):
             rounds=int(np.clip(budget / first, fewest, 500)),
             warmup_rounds=1,
         )
-        if benchmark.stats is None:  # the option --benchmark-disable was given
+        if benchmark.stats is None:  # nothing was timed, because the option --benchmark-disable was given
             return
         least, bound = measured.seconds(bytes_moved, flops, dtype, threads)
         seconds = benchmark.stats.stats.median

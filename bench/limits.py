@@ -11,7 +11,8 @@ import numpy as np
 
 from fastclf._threads import n_threads
 
-_READ_BYTES = 1 << 30  # several times the size of common last-level caches
+# the number of bytes that are read to measure the bandwidth: several times the size of common last-level caches
+_READ_BYTES = 1 << 30
 _ORDER = 2048  # the order n of the multiplied matrices: 2 n^3 operations on 3 n^2 numbers are not limited by memory
 
 

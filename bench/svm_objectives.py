@@ -59,7 +59,7 @@ def raw_spambase(**parameters):
     return *data.spambase(), parameters
 
 
-# {name: (rows, labels and parameters; whether LIBSVM ends within minutes)}
+# A dict {name: (a function that gives rows, labels and parameters; whether LIBSVM ends within minutes)}.
 WORKS = {
     "heart_scale": (heart, True),
     "breast_cancer": (breast_cancer, True),

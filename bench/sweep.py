@@ -23,9 +23,11 @@ from pathlib import Path
 
 import numpy as np
 
-# Method: (name, scikit-learn's module, our parameters, theirs, the method called, kinds of data it is not used on).
+# METHODS lists (name, scikit-learn's module, our parameters, theirs, the method called, kinds of data that are left
+# out).
 SPARSE, UNKNOWN, PLAIN = {"text"}, {"handle_unknown": "ignore"}, {"shuffle": False}
-# `estimators` replaces "threads" by the number of threads of the cell, and "radius" by a radius with some neighbours.
+# In parameters, `estimators` replaces "threads" by the number of threads of the cell, and "radius" by a radius within
+# which some neighbours lie.
 THREADS, RADIUS = {"n_jobs": "threads"}, {"radius": "radius", "outlier_label": "most_frequent"}
 CATEGORIES, MANHATTAN = {"min_categories": 100}, {"metric": "manhattan"}
 BALANCED = {"class_weight": "balanced", "min_samples_leaf": 5}
@@ -88,7 +90,7 @@ def draw(rng):
     kind = str(rng.choice(list(kinds), p=np.array(list(kinds.values())) / sum(kinds.values())))
     form = "plain" if kind == "text" else str(rng.choice(list(FORMS), p=np.array(list(FORMS.values())) / 100))
     if kind in ("digits", "zeros and ones") and form in ("skewed", "small numbers", "large numbers"):
-        form = "plain"  # these kinds are categories, too
+        form = "plain"  # the values of these kinds of data are categories, too, so that their form is not changed
     n_classes = round(2 * 100 ** (rng.random() ** 2))  # the number of classes is from 2 to 200, and mostly small
     n, d = int(10 ** rng.uniform(3, 4.6)), int(10 ** rng.uniform(0.5, 2.3))
     if kind == "wide":
@@ -288,7 +290,7 @@ def measure(method, shape, threads, peer, cap):
     lines = [json.loads(line) for line in out.splitlines()]
     told = error.strip().splitlines()[-1:]
     if not lines or lines[0]["ours"] > cap or (process.returncode > 0 and len(lines) > 1):
-        return None, told  # with a single line the peer failed
+        return None, told  # a single line has our time alone, because the peer failed
     return (lines[2] if len(lines) == 3 else {}), told
 
 

@@ -34,7 +34,7 @@ def variants(estimator, name, values):
 
 
 def own(value):
-    """A value of a parameter for one model: an estimator is cloned, as `set_params` of its parameters changes it."""
+    """The value of a parameter that one model gets: an estimator is cloned, because `set_params` may change it."""
     return clone(value) if hasattr(value, "get_params") and not isinstance(value, type) else value
 
 

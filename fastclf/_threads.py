@@ -369,7 +369,7 @@ def ranges(start, stop, size, limit=None):
 
 
 def budgets(size, most):
-    """Yield amounts of work of about 30 ms each, without end: `size` at first, `most` at most."""
+    """Yield, without end, sizes of pieces of work that take about 30 ms each: `size` at first, `most` at most."""
     for start, stop in ranges(0, 1 << 62, size, most):
         yield stop - start
 

@@ -73,7 +73,7 @@ def estimators():
 
 ESTIMATORS = estimators()
 
-# {name: a function that fits the estimator}
+# A dict {name: a function that returns the estimator, fitted to its data}.
 FITTED = {name: lambda make=make, data=data: make().fit(*data) for name, (make, *data) in ESTIMATORS.items()}
 
 

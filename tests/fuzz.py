@@ -43,10 +43,10 @@ from fastclf._snapshot import is_state
 # IDLE seconds of the clock, because a worker that waits for a lock uses no processor time.
 HANGS, IDLE = 60, 600
 
-# Methods that answer from rows alone.
+# The methods that answer from rows alone, without targets.
 ALL_METHODS = (*METHODS, "predict_log_proba", "decision_path", "radius_neighbors", "kneighbors_graph", "expected_costs")
 
-# {parameter: values to try}; a parameter that is not listed keeps its value, or gets junk.
+# A dict {parameter: values to try}; a parameter that is not listed keeps its value, or gets junk.
 PARAMETERS = {
     "n_neighbors": [1, 2, 3, 7, 40, 41],
     "radius": [0.0, 0.5, 3.0, np.inf],
@@ -148,7 +148,7 @@ PARAMETERS = {
 }
 
 
-# Methods that `any_method` leaves to other steps.
+# The methods that `any_method` does not call, because other steps of the fuzzer call them.
 UNCALLED = {"get_params", "set_params", "set_output", "fit", "partial_fit", "remove"}
 
 
@@ -160,7 +160,7 @@ class Calls:
         self.name = self.rng.choice(list(ESTIMATORS))
         self.make, *self.data = ESTIMATORS[self.name]
         numbers = isinstance(self.data[0], np.ndarray) and self.data[0].dtype.kind == "f"
-        # the products of 300 columns take minutes
+        # tables of 300 columns are not used for products of columns, which would take minutes
         expands = isinstance(self.make(), GeneralisedLinearClassifier)
         if numbers and self.rng.random() < 0.2 and not expands:
             self.data[0] = word_counts(self.rng, len(self.data[0]))
@@ -189,7 +189,8 @@ class Calls:
                 return True, function(*args, **options)
         except KeyboardInterrupt:
             interrupted = True
-            signal.signal(signal.SIGALRM, signal.SIG_IGN)  # the interrupt may have come before `interruptible` did so
+            # the interrupt may have come before `interruptible` switched the alarm off
+            signal.signal(signal.SIGALRM, signal.SIG_IGN)
         except Exception as error:
             if not is_sentence(error):
                 raise strange(error) from error
@@ -240,7 +241,8 @@ class Calls:
             if not warm:
                 self.history = [("fit", with_parameters, args)]
             else:
-                self.history = None  # the parameters of the first fit are unknown
+                # a fit with warm_start cannot be repeated, because the parameters of the first fit are unknown
+                self.history = None
 
     def partial_fit(self):
         if hasattr(self.model, "partial_fit"):
@@ -437,7 +439,8 @@ class Calls:
         self.model.set_params(callback=callback)
         (self.fit if self.rng.random() < 0.5 else self.ask)()
         self.model.set_params(callback=None)
-        self.refits, self.history = False, None  # the history is lost: its parameters would include the callback
+        # the history of calls is dropped, because its parameters would include the callback
+        self.refits, self.history = False, None
 
     def compare(self):
         """Check that the model answers like one that was only fitted, extended and reduced."""
@@ -450,7 +453,7 @@ class Calls:
                 getattr(plain, method)(*args)
             except Exception as error:
                 if is_sentence(error):
-                    return  # the first fit refused these data or parameters, too
+                    return  # the repeated fit was refused, as the first fit was with these data or parameters
                 raise
         plain.set_params(**self.model.get_params(deep=False))
         for method in METHODS:

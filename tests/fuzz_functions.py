@@ -21,7 +21,7 @@ from fastclf.table import Table
 
 matplotlib.use("agg")
 
-# Functions that change this process, or whose cases have their own kinds.
+# Functions that are not called here: they change this process, or have their own kinds of cases.
 LEFT_OUT = {"patch_sklearn", "unpatch_sklearn", "load", "save", "get_include"}
 
 
@@ -59,7 +59,7 @@ GRIDS = [
 ]
 SCORES = [None, "accuracy", "neg_log_loss", "roc_auc", "f1", "balanced_accuracy", "r2", ["accuracy", "f1"], "unknown"]
 
-# Arguments that say how often work is done: for a huge number it takes for ever, as the user asks.
+# Arguments that say how often work is done: with a huge number a call would never end, as the caller asked.
 COUNTS = {"n_permutations", "n_alphas", "grid_resolution", "n_repeats", "n_splits", "n_bins"}
 
 
@@ -67,7 +67,7 @@ def asks_for_much(value):
     return isinstance(value, int) and value > 1000
 
 
-# Values of arguments by name.
+# A dict {name of an argument: values to try}.
 KNOWN = {
     "average": ["binary", "micro", "macro", "weighted", "samples", None],
     "normalize": [True, False, "true", "pred", "all", None],

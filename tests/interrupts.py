@@ -31,7 +31,7 @@ from fastclf import metrics
 # The longest wait that the library promises, in seconds.
 PROMISED = 0.2
 
-# The largest number of values in an array of a case.
+# The largest number of values in an array that a test case makes.
 MOST_NUMBERS = 6e7
 
 RNG = np.random.default_rng(5)
@@ -44,7 +44,7 @@ class Knocks:
     def __init__(self, limit):
         self.limit, self.worst, self.where, self.interrupted = limit, 0.0, "", None
         self.worst_work = 0.0  # the most processor time of this thread between two calls of the handler
-        self.ended = False  # whether the handler interrupts no more
+        self.ended = False  # whether the call has ended, after which the handler does not interrupt
 
     def watch(self, call):
         self.began = self.last = time.perf_counter()

@@ -25,7 +25,7 @@ class Package:
 
     name: str
     version: str
-    tests: tuple  # arguments of pytest
+    tests: tuple  # the arguments with which pytest runs the package's tests
     source: str = ""  # "owner/name@tag": where the tests are on GitHub; "": the tests are installed with the package
     needs: tuple = ()  # the packages that pip installs for the tests alone
 

@@ -8,7 +8,7 @@ def learn(K, signs, orders, bias=1.0, steps=None, budget=None):
     n = len(signs)
     a, total, mistakes, samples = np.zeros(n), np.zeros(n), 0, 0
     steps = np.ones(n) if steps is None else steps
-    found = []  # support vectors, the oldest first
+    found = []  # the row numbers of the support vectors, the oldest first
     for order in orders:
         for i in order:
             if signs[i] * np.sum(a * (K[:, i] + bias)) <= 0:

@@ -44,7 +44,7 @@ def smo(K, y, C, tol=1e-9, max_iter=100_000):
     n = len(y)
     C = np.broadcast_to(np.asarray(C, float), n)
     alpha = np.zeros(n)
-    score = y.astype(float)  # the score is -y times the gradient
+    score = y.astype(float)  # score[i] is -y_i times the gradient of the dual objective
     for _ in range(max_iter):
         up = np.where(y > 0, alpha < C, alpha > 0)
         low = np.where(y > 0, alpha > 0, alpha < C)
@@ -64,7 +64,8 @@ def smo(K, y, C, tol=1e-9, max_iter=100_000):
 
 def through_origin(K, y, C, sweeps=200_000, tol=1e-11):
     """The optimal alpha without an intercept: the dual has no equality, so that each alpha is optimised by itself."""
-    alpha, slope = np.zeros(len(y)), np.ones(len(y))  # slope is 1 - y f
+    # slope[i] is 1 - y_i f(x_i), the derivative of the dual objective by alpha_i
+    alpha, slope = np.zeros(len(y)), np.ones(len(y))
     C = np.broadcast_to(np.asarray(C, float), len(y))
     for _ in range(sweeps):
         largest = 0.0

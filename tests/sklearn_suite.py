@@ -18,7 +18,7 @@ from pathlib import Path
 
 LEDGER = Path(__file__).with_name("sklearn_ledger.txt")
 
-# The release of scikit-learn that the ledger is for.
+# The release of scikit-learn whose tests the ledger lists.
 VERSION = "1.9"
 
 # Test files of scikit-learn, by the module that they test.

@@ -46,7 +46,8 @@ def test_junk_in_a_parameter_gets_a_sentence(name):
             model = make().set_params(**{parameter: junk})
             if "random_state" in model.get_params() and parameter != "random_state":
                 model.set_params(random_state=0)
-            if not (name == "svc, sparse" and isinstance(junk, float) and junk == 1e300):  # this fit takes seconds
+            # the fit with this parameter would take seconds
+            if not (name == "svc, sparse" and isinstance(junk, float) and junk == 1e300):
                 called(model.fit, *data)
                 if hasattr(model, "partial_fit"):
                     called(model.partial_fit, *data[: 1 if name == "NearestNeighbors" else 2])
@@ -165,7 +166,7 @@ def test_parameters_of_a_file_are_checked(tmp_path):
         (tmp_path / "model.fclf").write_bytes(assemble(header, arrays))
         with pytest.raises(ValueError, match=f"is damaged: .*{parameter} is "):
             load(tmp_path / "model.fclf")
-        vars(model)[parameter] = junk  # an assignment that bypasses all checks
+        vars(model)[parameter] = junk  # an assignment that bypasses the checks of __setattr__
         with pytest.raises((ValueError, TypeError), match=f"{parameter} is "):
             save(model, tmp_path / "model.fclf")
 

@@ -21,7 +21,7 @@ import fastclf
 
 try:
     import resource
-except ImportError:  # Windows has no such module
+except ImportError:  # Python on Windows has no module `resource`
     resource = None
 
 pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore")]
@@ -138,7 +138,7 @@ THREE = {
 SEVERAL = {"y_true": OF_THREE > 0.3, "y_pred": OF_THREE > 0.34, "labels": [0, 2], "average": "macro"}
 SEVERAL |= {"y_score": OF_THREE, "y_proba": OF_THREE, "samplewise": True, "pos_label": 1}
 
-# Arguments whose wrong values start threads or print.
+# Arguments that are left out, because wrong values would start threads or print.
 UNTRIED = {"n_jobs", "verbose", "pre_dispatch", "deep", "ax"}
 
 # Arguments that functions need in a special form.
@@ -286,7 +286,7 @@ def test_a_function_answers_or_refuses_a_wrong_argument(name, kind, tmp_path, mo
     if any(each.kind is each.VAR_POSITIONAL for each in inspect.signature(function).parameters.values()):
         function = partial(function, X, Y)
     call = called_to_the_end(function)
-    if kind == "two classes":  # the right call has an answer
+    if kind == "two classes":  # a call with right values must give an answer
         call(**{name: value for name, value in given.items() if value is not inspect.Parameter.empty})
     assert not refusals(call, given)
 

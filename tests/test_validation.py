@@ -190,7 +190,7 @@ def test_a_nan_deep_in_a_large_array_is_found():
     with pytest.raises(ValueError, match=r"NaN \(row 299999, column 2\)"):
         NearestNeighbors().fit(large)
     large[299_999, 2] = 0
-    large[:] = np.float32(3e38)  # the values are finite, and their sum is not
+    large[:] = np.float32(3e38)  # the values are finite, but their sum overflows
     NearestNeighbors().fit(large)
 
 

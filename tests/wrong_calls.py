@@ -17,7 +17,7 @@ KNeighborsClassifier(5, "distance")  # wrong: only the first parameter may be pa
 KNeighborsClassifier().fit(X)  # wrong: no labels
 KNeighborsClassifier(metric=2)  # wrong: neither a name nor a function
 model.predikt(X)  # wrong: misspelt
-model.score(X, y).mean()  # wrong: the score is a float, not an array
+model.score(X, y).mean()  # wrong: the score is a float and not an array, so that it has no mean
 model.kneighbors(X, return_distances=False)  # wrong: no such argument
 SVC(kernel="rfb")  # wrong: misspelt
 SVC(C="one")  # wrong: a word for a number

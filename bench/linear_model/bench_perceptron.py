@@ -10,7 +10,7 @@ import fastclf
 from fastclf._threads import n_threads
 
 _SWEEPS = 5
-_QUICK = 20  # factor by which --quick reduces the number of rows
+_QUICK = 20  # the factor by which the option --quick reduces the number of rows
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -43,7 +43,7 @@ def test_kernel(record, benchmark, request, n):
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
     model = fastclf.KernelPerceptron("poly", degree=2, gamma=1.0, max_iter=_SWEEPS)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fit warns about mistakes in its last epoch
+        warnings.simplefilter("ignore")  # the fit warns that its last epoch had mistakes
         support = len(model.fit(X, y).support_)
         benchmark.group = "kernel perceptron, float64"
         record(

@@ -8,7 +8,7 @@ import pytest
 from fastclf import GaussianNB
 from fastclf._threads import n_threads
 
-_QUICK = 20  # factor by which --quick reduces the number of rows
+_QUICK = 20  # the factor by which the option --quick reduces the number of rows
 _CLASSES = 5
 
 

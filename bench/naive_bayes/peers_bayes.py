@@ -15,7 +15,7 @@ def _classed(n, d, dtype, n_classes=5):
 
 
 def _fits(kind, X, y, Q, threads, **about):
-    """The Work of a fit and the prediction of Q."""
+    """The Work of a comparison: a fit and the predictions for the rows Q."""
 
     def make(module, **own):
         def call(_):

@@ -32,7 +32,7 @@ MAKE = {
 CELLS = {"n": 1_000_000, "d": 128, "k": 10, "m": 1000}
 CELL_SIZES = (200_000, 1_000_000)
 
-_QUICK = 20  # factor by which --quick reduces the number of rows
+_QUICK = 20  # the factor by which the option --quick reduces the number of rows
 
 
 def pytest_generate_tests(metafunc):

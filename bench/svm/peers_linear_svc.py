@@ -52,5 +52,5 @@ def tall(scale, threads):
 
 @comparison("LinearSVC, hinge, a9a, CSR", threads=(2,), sklearn=2)
 def sparse(scale, threads):
-    # Tolerances are tried in factors of 3: these are the loosest whose objectives are within 1e-3 of the least.
+    # Tolerances are tried in factors of 3: for each library the loosest with an objective within 1e-3 of the least.
     return fits(*data.a9a(), threads, 0.3, 0.3)

@@ -8,7 +8,7 @@ import pytest
 
 import fastclf
 
-_QUICK = 16  # factor by which --quick reduces the number of rows
+_QUICK = 16  # the factor by which the option --quick reduces the number of rows
 
 
 @pytest.mark.parametrize("n", [12_500, 25_000, 50_000, 100_000, 200_000])

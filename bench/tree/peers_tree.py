@@ -42,7 +42,7 @@ def grown(X, y, threads, kind="DecisionTreeClassifier", **parameters):
         return lambda block: Fitted(make(**parameters, **own).fit(X, y), X, y)
 
     peers = {"sklearn": partial(fits, "sklearn.tree", random_state=0)}
-    if "criterion" not in parameters:  # sklearnex has only gini and squared errors
+    if "criterion" not in parameters:  # sklearnex has trees only for gini and squared errors
         peers["sklearnex"] = partial(binned_forest, kind, X, y, threads, parameters)
     return Work([X], partial(fits, "fastclf", n_jobs=threads), peers, partial(close_fits, 1e-3), items=1)
 

@@ -40,8 +40,8 @@ _FEW_STEPS = 6
 _SAMPLE_STEPS = 100
 # Matrices whose inverses take more multiplications than this, all together, are inverted in another thread.
 _SLOW_INVERSE = 1 << 23
-# The number of multiplications that take as long as the Python code of a call, 50 us, and as the preparation of a value
-# for second derivatives.
+# Two numbers of multiplications: those that take as long as the Python code of a call, 50 us, and those that take as
+# long as the preparation of a value for second derivatives.
 _CALL, _LOAD = 1 << 20, 30
 
 

@@ -181,7 +181,7 @@ class BayesClassifier:
             if decided.shape != (len(X),) or not np.isin(decided, range(self.cost_matrix.shape[1])).all():
                 raise ValueError(
                     f"rule gives values of shape {decided.shape}, {decided.ravel()[:3].tolist()} first, for {len(X)}"
-                    f" rows; for each a number from 0 to {self.cost_matrix.shape[1] - 1} is wanted"
+                    f" rows; a number from 0 to {self.cost_matrix.shape[1] - 1} is wanted for each row"
                 )
             return np.einsum("ij,ji->i", joint, self.cost_matrix[:, decided.astype(np.intp)])
 
@@ -368,8 +368,8 @@ class _OfPosterior(BayesClassifier):
         p = np.column_stack([1 - p, p]) if p.ndim == 1 else p
         if p.shape != (len(X), len(self.cost_matrix)) or not (p >= 0).all() or not np.allclose(p.sum(axis=1), 1):
             raise ValueError(
-                f"eta gives values of shape {p.shape}; {(len(X), len(self.cost_matrix))}, probabilities of classes"
-                " for each row, are wanted, or those of class 1 of two classes"
+                f"eta gives values of shape {p.shape}; probabilities of shape {(len(X), len(self.cost_matrix))}, which"
+                " add up to 1 in each row, are wanted, or for two classes the probability of class 1"
             )
         return p
 

@@ -267,13 +267,14 @@ class PolynomialFeatures(FeatureMap):
     def _check_rest(self, sizes, entries):
         if type(self._family) is not tuple or len(self._family) != 4:
             raise ValueError(
-                f"_family is {described(self._family)}; (least degree, greatest degree, bool, bool) is wanted"
+                f"_family is {described(self._family)}; a tuple (least degree, greatest degree, interaction_only, bias)"
+                " is wanted"
             )
         low, high, distinct, bias = self._family
         require_integer("_family[1]", high, 0)
         require_integer("_family[0]", low, 1, high + 1)
         if type(distinct) is not bool or type(bias) is not bool:
-            raise ValueError("_family is not (least degree, greatest degree, bool, bool)")
+            raise ValueError(f"_family is {self._family}; bools are wanted as its entries interaction_only and bias")
         n_out = _count(self.n_features_in_, low, high, distinct, bias)
         if require_integer("n_output_features_", self.n_output_features_, 0) != n_out:
             raise ValueError(f"n_output_features_ is {self.n_output_features_}; {n_out} is wanted")

@@ -198,7 +198,7 @@ cdef inline vec_d load(const vec* a, Py_ssize_t i) noexcept nogil:
 
 
 cdef void accumulate(const vec* const* k, const double* coef, Py_ssize_t n_rows, double* f) noexcept nogil:
-    """f += sum_r coef[r] k[r] for each row of a panel, summed over r in order."""
+    """Add sum_r coef[r] k[r], where k[r] has kernel values of row r, to the sums f of a panel's rows, in order of r."""
     cdef Py_ssize_t wide = 2 * HALF * (LANES_F if vec is vec_f else LANES_D), i = 0, r
     cdef vec_d s0, s1, s2, s3, s4, s5, s6, s7, a
     # 8 vectors of doubles are summed at a time: a panel of doubles is that wide, a panel of floats up to twice as wide

@@ -158,7 +158,7 @@ cdef void score_rows(
 cdef void add_rows(
     double* g, const double* r, const floating* x, Py_ssize_t stride, Py_ssize_t n_vectors
 ) noexcept nogil:
-    """g += sum_i r[i] x_i over the rows of a panel; x_i and x_i+1 are `stride` numbers apart."""
+    """Add sum_i r[i] x_i over a panel's rows to the gradient g; x_i and x_i+1 are `stride` numbers apart."""
     cdef Py_ssize_t i, v = 0
     cdef const floating* row
     cdef vec_d c, g0, g1, g2, g3

@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.once, pytest.mark.usefixtures("folder")]
 TWO = SPECIES != "setosa"
 
 
-# The command line's default folds.
+# The folds that the command line makes by default.
 FOLDS = {"cv": 10, "random_state": 0}
 
 
@@ -45,7 +45,7 @@ def told(capsys, *args):
     return json.loads(said(capsys, *args, "--json"))
 
 
-# The command evaluate
+# Tests of the command evaluate
 
 
 def test_evaluate_gives_the_figures_of_cross_validate(capsys):
@@ -144,7 +144,7 @@ def test_a_wrong_request_to_evaluate_is_one_sentence(capsys, tmp_path, args, sen
     assert refused(capsys, ["evaluate", "iris.csv", "--quiet", *args]).startswith(sentence)
 
 
-# The commands compare and demo
+# Tests of the commands compare and demo
 
 
 def test_compare_tries_every_method_that_there_is_on_the_same_folds(capsys):
@@ -233,7 +233,7 @@ def test_the_demo_says_what_it_misses(capsys, monkeypatch):
     assert re.fullmatch(r"fastclf: the picture is skipped: .*matplotlib.*not installed.*\n", err)
 
 
-# The command tune
+# Tests of the command tune
 
 
 def test_tune_gives_the_choice_of_the_library(capsys):
@@ -288,7 +288,7 @@ def test_every_method_has_a_grid_of_its_own(capsys, model):
     assert len(record["error"]) == len(record["params"]) > 1
 
 
-# The command explain
+# Tests of the command explain
 
 
 @pytest.mark.parametrize(
@@ -331,7 +331,7 @@ def test_a_comparison_under_way_obeys_ctrl_c(tmp_path):
     finally:
         child.kill()
     assert child.returncode == 1
-    if out:  # the first methods had ended
+    if out:  # the interrupt came after the first methods of the comparison had ended
         assert out.startswith(b"large.npz")
         assert err.endswith(b" not finished\n")
     else:

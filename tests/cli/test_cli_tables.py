@@ -64,7 +64,7 @@ def predict(capsys, *args):
     return out.splitlines()
 
 
-# Values and columns that are read
+# Tests of the values and columns that are read from files
 
 
 def test_a_csv_has_columns_of_numbers_and_of_texts_with_missing_values(folder):
@@ -174,7 +174,7 @@ def run_with(cwd, content, *args):
     return subprocess.run([sys.executable, "-P", "-m", "fastclf", *args], cwd=cwd, input=content, capture_output=True)
 
 
-# The commands train and predict
+# Tests of the commands train and predict
 
 
 @pytest.mark.parametrize("model", ["tree", "knn", "bayes", "logistic", "least-squares", "centroid", "perceptron"])
@@ -281,7 +281,7 @@ def test_a_setting_reaches_the_method(folder, capsys):
     assert isinstance(load("model").model_, fastclf.GaussianNB)
 
 
-# Messages about files that cannot be read
+# Tests of the messages about files that cannot be read
 
 
 def make_faulty(folder):
@@ -377,7 +377,7 @@ def test_a_closed_pipe_ends_without_a_word(folder):
     assert child.wait(60) == 1
 
 
-# The estimator that the command line trains
+# Tests of the estimator that the command line trains
 
 
 def test_a_table_classifier_learns_from_data_frames():
@@ -439,7 +439,7 @@ def test_columns_without_names_are_counted():
         model.predict(Table([AGE.astype(float)]))
 
 
-# LIBSVM texts that would be too large as dense matrices
+# Tests of LIBSVM texts that would be too large as dense matrices
 
 
 @pytest.fixture

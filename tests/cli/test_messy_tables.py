@@ -46,7 +46,7 @@ def told(capsys, *args, status=0):
     return json.loads(out), err
 
 
-# Ids
+# Tests of columns that only identify the rows
 
 
 @pytest.mark.parametrize(("column", "reason"), [
@@ -95,7 +95,7 @@ def test_many_texts_are_compared_in_seconds_of_processor_time(folder, capsys):
     assert time.process_time() - start < 30
 
 
-# Sparse features of many categories
+# Tests of sparse features, which columns with many categories become
 
 
 @pytest.mark.parametrize("name", ["KNeighborsClassifier", "LogisticRegression", "LinearSVC", "SVC", "Perceptron"])
@@ -124,7 +124,7 @@ def test_the_memory_of_many_categories_is_that_of_the_entries():
     assert model.predict(table).shape == (n,)
 
 
-# Numbers, dates, faults
+# Tests of columns of numbers and dates, and of faults in them
 
 
 def test_decimal_commas_are_numbers(folder, capsys):
@@ -299,7 +299,7 @@ def test_names_that_occur_twice_are_numbered_with_a_warning(folder, capsys):
     assert "column 4 has the name of an earlier column; it is called 'a.2'" in err
 
 
-# Tables of pandas and polars
+# Tests of tables of pandas and polars
 
 
 MOMENTS = [datetime(2024, 1, 1 + i % 28, 6) for i in range(N)]
@@ -345,7 +345,7 @@ def test_messages_name_the_column():
         NaiveBayes().fit(pandas.DataFrame({"size": SIZE, "odd": 1j}), LABEL)
 
 
-# compare
+# Tests of the command compare on such tables
 
 
 def test_ctrl_c_leaves_the_table_of_the_methods_that_are_done(folder, capsys, monkeypatch):
@@ -387,7 +387,7 @@ def test_the_table_appears_as_methods_end(folder, capsys, monkeypatch):
     ]  # fmt: skip
 
 
-# Settings and progress
+# Tests of settings of methods and of progress
 
 
 @pytest.mark.parametrize("command", ["evaluate", "train", "tune"])
@@ -437,7 +437,7 @@ def test_an_error_of_the_commonest_class_cannot_be_read_as_its_share(folder, cap
     assert "always the most frequent class  25.00%" in capsys.readouterr().out
 
 
-# Units, marks between digits, and Excel's first line
+# Tests of numbers with units and with marks between digits, and of the line that tells Excel the separator
 
 
 @pytest.mark.parametrize(("cells", "numbers", "said"), [

@@ -108,7 +108,7 @@ def killing(monkeypatch, client, number):
 
     def get(self, refs):
         if len(seen) == number:
-            # the oldest worker: if a worker dies directly after its start, Dask does not start another one
+            # the oldest worker is killed: if a worker dies directly after its start, Dask does not start another one
             os.kill(min(client.run(age).values())[1], signal.SIGKILL)
         seen.append(len(refs))
         return plain_get(self, refs)

@@ -60,14 +60,15 @@ def test_tasks_and_bytes_of_a_fit_follow_their_formulas(client, monkeypatch, n_p
     names = [name for name, _ in sent]
     bounds = moment_bounds(N, X.size, 2, 5)
     n_shared = names.count("taken")
-    # one task a worker and round; copies of rows where partitions share a block, two for each bound of partitions
+    # each worker gets one task in each round; where partitions share a block, rows are copied: two copies for each
+    # bound between partitions
     assert names.count("summaries") == 2
     assert names.count("block_sums") <= 2
     assert n_shared <= 2 * (n_parts - 1)
-    # a block's sums are a weight, a mean and a square for each class and column
+    # the sums of a block are a weight for each class, and a mean and a square for each class and column
     n_bytes = 8 * (len(bounds) - 1) * 2 * (1 + 2 * 5)
     assert received[-1] <= 1.1 * n_bytes + 400 * len(bounds)
-    # arguments are keys and parameters, and never rows
+    # the arguments of tasks are keys and parameters, and never rows
     assert sum(size for _, size in sent) < 3000 * len(names) + 600 * n_parts
     assert max(size for _, size in sent) < X.nbytes / 10
 
@@ -172,7 +173,7 @@ def _plain(name):
 
 
 def _drawn(folder, n_files, n):
-    """Files of n rows of 64 float32 each, 256 bytes a row; returns their paths."""
+    """Write files of n rows of 64 float32 values each, 256 bytes a row; returns their paths."""
     paths = []
     for i in range(n_files):
         paths.append(str(folder / f"{i}.npy"))
@@ -209,7 +210,7 @@ def test_rows_of_twice_the_memory_of_all_workers_are_fitted_from_files_and_from_
             labels = rows.map_blocks(_labels, dtype=np.int64, drop_axis=1)
             assert rows.nbytes > 1.1e9
             answers.append(fastclf.dask.GaussianNB().fit(rows, labels.persist()).to_local())
-        assert own.run(os.getpid) == pids  # no worker was killed
+        assert own.run(os.getpid) == pids  # the workers' processes are the same, so that none was killed
     whole = np.empty((n_files * n, 64), np.float32)
     for i, path in enumerate(paths):
         whole[i * n : (i + 1) * n] = np.load(path)

@@ -20,7 +20,7 @@ Y = np.where(X[:, 0] + X[:, 1] * X[:, 2] + RNG.standard_normal(240) > 0, "yes", 
 GROUPS = np.arange(240) // 8
 
 NAMED = {
-    "bayes": fastclf.GaussianNB(),  # it has a shortcut for all folds
+    "bayes": fastclf.GaussianNB(),  # naive Bayes has a shortcut that predicts all folds
     "tree": fastclf.DecisionTreeClassifier(max_depth=4, random_state=0),
     "logistic": fastclf.LogisticRegression(),
     "svc": fastclf.SVC(),
@@ -64,7 +64,7 @@ def test_collections_and_estimators_of_other_libraries_are_evaluated(client, mon
     rows, labels = da.from_array(X, chunks=100), da.from_array(Y, chunks=70)
     found = fastclf.dask.cross_validate(Theirs(), rows, labels, cv=3)
     same_results(found, fastclf.cross_validate(Theirs(), X, Y, cv=3))
-    assert max(largest) < X.nbytes  # no rows reach the client
+    assert max(largest) < X.nbytes  # the client receives no rows
     frame = dd.from_pandas(pd.DataFrame(X, columns=list("abcd")), npartitions=3, sort=False)
     found = fastclf.dask.tune(NAMED["tree"], {"max_depth": [1, 3]}, frame, labels, cv=3)
     wanted = fastclf.tune(NAMED["tree"], {"max_depth": [1, 3]}, frame.compute(), Y, cv=3)

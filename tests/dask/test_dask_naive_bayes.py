@@ -54,7 +54,7 @@ def test_sparse_partitions_keep_the_bits(client, name):  # noqa: F811
 def test_centroids_of_sparse_rows_and_medians_keep_the_bits(client, monkeypatch, metric, form):  # noqa: F811
     X, sizes = (REAL * (REAL > 0.5)).astype(np.float32), cuts(N)["empty and of one row"]
     rows, y = cut(form(X), sizes), cut(Y, sizes)
-    monkeypatch.setattr(centroid, "_MEDIAN_BYTES", 16 * N)  # two columns a task
+    monkeypatch.setattr(centroid, "_MEDIAN_BYTES", 16 * N)  # each task computes the medians of two columns
     for weight in (None, WEIGHT):
         plain = fastclf.NearestCentroid(metric, priors="empirical").fit(form(X), Y, weight)
         weights = None if weight is None else cut(weight, [N // 2, N - N // 2])

@@ -9,7 +9,7 @@ import fastclf.dask
 
 N = 1500
 RNG = np.random.default_rng(0)
-X = RNG.integers(0, 4, (N, 4)).astype(np.float32)  # each point occurs about 6 times: most neighbours are tied
+X = RNG.integers(0, 4, (N, 4)).astype(np.float32)  # each point occurs about 6 times, so that most neighbours are tied
 Y = np.array(["ant", "bee", "cicada"])[RNG.integers(0, 3, N)]
 NUMBERS = RNG.standard_normal((N, 2))
 QUERIES = RNG.integers(0, 4, (200, 4)) + RNG.integers(0, 2, (200, 4)) / 2

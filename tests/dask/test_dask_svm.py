@@ -75,7 +75,7 @@ def test_sparse_partitions_and_weights_are_the_same(client):  # noqa: F811
 
 
 def test_pairs_that_are_too_large_for_one_matrix_are_the_same(client):  # noqa: F811
-    # with a cache of 0.1 MB, the matrix of a working set has 64 rows at most
+    # with a cache of 0.1 MB, the kernel matrix of a working set has 64 rows at most
     require_same("SVC", X, Y, UNEVEN, cache_size=0.1, C=10)
     require_same("SVC", X, TWO, UNEVEN, cache_size=0.1, C=10, kernel="linear")
 

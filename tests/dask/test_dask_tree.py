@@ -14,9 +14,9 @@ from fastclf.dask.places import DaskPlaces
 N = 1003
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((N, 6))
-X[:, 2] = 7  # constant
-X[:, 3] = np.round(X[:, 3])  # half of the rows have one of two values
-X[:, 5] = X[:, 0]  # the last column, of another worker, ties with the first one
+X[:, 2] = 7  # a constant column
+X[:, 3] = np.round(X[:, 3])  # a column in which half of the rows have one of two values
+X[:, 5] = X[:, 0]  # the last column, which another worker sorts, ties with the first one
 Y = np.array(["ant", "bee", "cicada"])[(X[:, 0] > 0.1).astype(int) + (X[:, 3] + X[:, 4] > 0) * (RNG.random(N) < 0.9)]
 NUMBERS = X[:, 0] + X[:, 3] ** 2 + 0.3 * RNG.standard_normal(N)
 WEIGHT = RNG.random(N) * (RNG.random(N) < 0.9)
@@ -117,7 +117,7 @@ def test_categories_of_dataframes_are_the_same(client, by_levels):  # noqa: F811
     table["kind"] = pd.Categorical(np.array(["u", "v", "w", "x"])[RNG.integers(0, 4, N)])
     y = NUMBERS + (table["kind"] == "w") * 3
     frame = dd.from_pandas(table, npartitions=3, sort=False)
-    table = frame.compute()  # Dask has another type of strings
+    table = frame.compute()  # Dask's dataframes have another type of strings
     models = pair("DecisionTreeRegressor", min_samples_leaf=5)
     models[0].fit(table, y)
     models[1].fit(frame, dd.from_pandas(y, npartitions=3, sort=False))

@@ -89,7 +89,7 @@ def test_nearest_through_a_filter_is_kneighbors(rng, metric, dtype):
         queries[3] = 0
     model = fastclf.NearestNeighbors(metric=metric, algorithm="filter").fit(X)
     check_neighbors(model, queries, 5)
-    check_neighbors(model, queries[:2], 200)  # too many neighbours for a filter to be used
+    check_neighbors(model, queries[:2], 200)  # for so many neighbours the search does not use the filter's codes
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -128,7 +128,7 @@ def test_linear_scores_are_those_of_decision_function(rng, n_classes, d, dtype):
         embedded = fastclf.embed(model)
         found = scores("decide", embedded, X)
         expected = model.decision_function(X).reshape(len(X), -1)
-        # rows that are passed one at a time get the same bits as four rows together
+        # a row that is passed alone gets the same bits as four rows that are scored together
         assert np.array_equal(found, expected)
         assert np.array_equal(scores("decide", embedded, X[:1]), expected[:1])
         assert np.array_equal(labels(embedded, X), model.predict(X))
@@ -369,7 +369,7 @@ def test_rows_of_a_table_are_encoded_completed_and_scaled_in_compiled_code(name,
         assert np.allclose(scores("decide", embedded, rows)[:, 0], model.decision_function(known), rtol=1e-6, atol=1e-6)
     for n in (0, 1, 15, 16, 17, 33):
         assert np.array_equal(labels(embedded, rows[:n]), model.predict(known)[:n])
-    rows[:3, 0] = 99, -1, 0.5  # no category
+    rows[:3, 0] = 99, -1, 0.5  # these numbers stand for no category
     assert np.array_equal(labels(embedded, rows), model.predict(rows))
     rows[4, 1] = np.inf
     assert call("classify", embedded, rows, np.empty(len(rows), np.intp)) == BAD_VALUE
@@ -431,7 +431,7 @@ def test_what_is_not_for_embedding_does_not_load_the_c_interface():
     assert result.stdout == "False\n", result.stderr
 
 
-# Building blocks of solvers
+# Tests of the building blocks of solvers
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -511,7 +511,7 @@ def test_the_best_split_is_a_stump_of_the_decision_tree(rng, criterion, dtype, n
         kind = fastclf.DecisionTreeRegressor if regression else fastclf.DecisionTreeClassifier
         stump = kind(criterion=criterion, max_depth=1).fit(x[:, None], y if regression else code, weight)
         if stump.get_depth() == 0:
-            continue  # a tree does not split pure nodes
+            continue  # a tree does not split pure nodes, so that there is nothing to compare
         assert threshold.value == stump.tree_.threshold[0]
         assert cut.value == np.count_nonzero(x <= threshold.value)
 
@@ -581,7 +581,7 @@ def test_epochs_are_those_of_the_perceptron(rng, dtype):
     assert mistakes.value > 0
 
 
-# Signatures of the C functions
+# Tests of the signatures of the C functions
 
 GOLDEN = Path(__file__).with_name("capi.txt")
 
@@ -639,7 +639,7 @@ def test_functions_are_found_by_cffi_and_scipy(rng):
     assert "double" in low_level.signature
 
 
-# Calls from several threads
+# Tests of calls from several threads
 
 
 def test_sixteen_threads_on_shared_models_get_what_one_gets(rng):

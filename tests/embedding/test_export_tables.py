@@ -36,7 +36,7 @@ MESSY = Table(
     [TOWN, AGE, INCOME, CODE, np.full(N, np.nan), np.full(N, None, dtype=object), np.ones(N), COUNT],
     ["Stadt", "Alter", "label", "PLZ", "leer", "", "eins", "Zahl"],
 )
-KNOWN = np.arange(150)  # the rows that are fitted; others have categories and values that these lack
+KNOWN = np.arange(150)  # the rows to which models are fitted; the other rows have categories and values that these lack
 ASKED = Table([np.where(RNG.random(N) < 0.1, "new", TOWN), *MESSY.columns[1:]], MESSY.names)
 
 MODELS = {
@@ -46,7 +46,7 @@ MODELS = {
     "cut bayes": fastclf.NaiveBayes("mdl"),
     "knn": fastclf.KNeighborsClassifier(),
     "weighted knn": fastclf.KNeighborsClassifier(7, weights="distance", metric="manhattan"),
-    "centroid": fastclf.NearestCentroid(),  # with a warning for columns that are constant in a class
+    "centroid": fastclf.NearestCentroid(),  # its fit warns about columns that are constant in a class
     "least squares": fastclf.LeastSquaresClassifier(),
     "perceptron": fastclf.Perceptron(average="averaged", random_state=0),
     "logistic": fastclf.LogisticRegression(),

@@ -154,7 +154,7 @@ def test_the_four_emails_of_the_texts_are_separated():
     np.testing.assert_array_equal(X @ [4, 4] > 5, y)
     model = LeastSquaresClassifier().fit(X, y)
     np.testing.assert_array_equal(model.predict(X), y)
-    # by symmetry both weights are equal, as in the textbook
+    # by symmetry both weights of the model are equal, as in the textbook
     np.testing.assert_allclose(model.coef_, [[1, 1]])
     np.testing.assert_allclose(model.intercept_, [-1.5])
 

@@ -149,7 +149,7 @@ def test_predict_makes_no_array_of_scores(rng):
     model.predict(X)
     used = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert used < 20_000 * 8 * 3  # codes and labels take this memory; scores would take 8 MB
+    assert used < 20_000 * 8 * 3  # the codes and the labels may take this memory; scores of all rows would take 8 MB
 
 
 def test_no_row_has_an_entry(rng):
@@ -197,7 +197,7 @@ def test_sparse_scores_have_the_same_bits_by_class_and_by_column(rng, dtype, n_o
     X = as_csr(random_array((50, 400), density=0.1, rng=rng, format="csr", dtype=dtype), "test")
     coef, intercept = rng.standard_normal((n_outputs, 400)), rng.standard_normal(n_outputs)
     whole = linear_scores(X, coef, intercept)
-    for i in range(50):  # few entries leave the coefficients as they are
+    for i in range(50):  # for a single row, which has few entries, the coefficients are not transposed
         np.testing.assert_array_equal(linear_scores(X[i : i + 1], coef, intercept)[0], whole[i])
     np.testing.assert_allclose(whole, np.asarray(X, np.float64) @ coef.T + intercept, rtol=1e-12, atol=1e-12)
 
@@ -207,7 +207,8 @@ def test_sparse_scores_have_the_same_bits_by_class_and_by_column(rng, dtype, n_o
 @pytest.mark.parametrize("coef_dtype", [np.float32, np.float64])
 def test_coefficients_of_either_order_give_sparse_rows_the_same_bits(rng, dtype, coef_dtype, n_outputs):
     X = as_csr(random_array((30, 50), density=0.3, rng=rng, format="csr", dtype=dtype), "test")
-    X.indices[X.indptr[1:] - 1] = 49  # vectors of the last columns must not reach beyond the coefficients
+    # every row has an entry in the last column, from which a whole vector would reach beyond the coefficients
+    X.indices[X.indptr[1:] - 1] = 49
     wide = rng.standard_normal((50, 3 * n_outputs)).astype(coef_dtype)
     views = [np.ascontiguousarray(wide[:, :n_outputs].T), np.asfortranarray(wide[:, :n_outputs].T)]
     intercept = rng.standard_normal(n_outputs)

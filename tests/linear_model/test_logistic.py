@@ -103,13 +103,14 @@ def test_a_pass_gives_loss_gradient_and_curvature_of_the_references(rng, shape, 
         np.testing.assert_allclose(ours.evaluate(theta, curvature="diagonal").curvature, diagonal, atol=1e-7)
         shared = ours.evaluate(theta, curvature="shared").curvature
         np.testing.assert_allclose(shared, diagonal.mean(axis=0, keepdims=True), atol=1e-7)
-        if K > 1:  # the solver adds curvature along the mean of the classes, where the likelihood is flat
+        # the solver adds curvature where the scores of all classes change equally, because the likelihood is flat there
+        if K > 1:
             blocks[:, range(d + 1), :, range(d + 1)] += 1 / K
         np.testing.assert_allclose(point.curvature, H, atol=1e-7)
 
 
 def test_threads_and_the_first_range_change_no_bit(rng, monkeypatch):
-    monkeypatch.setattr(likelihood, "_BLOCK_WORK", 1 << 18)  # several blocks
+    monkeypatch.setattr(likelihood, "_BLOCK_WORK", 1 << 18)  # the rows are divided into several blocks
     X, y = planted(rng, 40000, 20, 3)
     for rows in (X, X.astype(np.float32), sp.csr_matrix(X * (rng.random(X.shape) < 0.3))):
         expected = LogisticRegression(n_jobs=1).fit(rows, y)
@@ -137,7 +138,7 @@ def test_float32_is_as_exact_as_the_same_numbers_in_float64(rng):
     assert ours.gradient_norm_ == wide.gradient_norm_
     assert ours.coef_.dtype == ours.intercept_.dtype == np.float32
     np.testing.assert_array_equal(ours.coef_, wide.coef_.astype(np.float32))
-    # rounding to float32 keeps the score of the mean row, also with an offset of 1000
+    # although the columns have an offset of 1000, rounding of the coefficients to float32 changes scores little
     np.testing.assert_allclose(ours.decision_function(X), wide.decision_function(X), atol=1e-3)
 
 
@@ -171,7 +172,7 @@ def test_a_sample_that_is_separated_does_not_mislead(rng, monkeypatch):
     X, y = planted(rng, 12000, 4)
     X[:] *= 4
     y = (X[:, 0] > 0).astype(int)
-    y[PANEL * 3 + 5 :: PANEL * 20] ^= 1  # these rows are in panels that the sample leaves out
+    y[PANEL * 3 + 5 :: PANEL * 20] ^= 1  # these rows are in panels (blocks of rows) that the sample leaves out
     expected = LogisticRegression(penalty=None, tol=1e-8).fit(X, y)
     monkeypatch.setattr(minimisers, "_LEAST_ROWS", 600)
     monkeypatch.setattr(minimisers, "_ROWS_PER_PARAMETER", 1)
@@ -411,7 +412,8 @@ def test_a_sample_without_weight_is_not_taken(rng, monkeypatch):
     monkeypatch.setattr(minimisers, "_LEAST_ROWS", 600)
     monkeypatch.setattr(minimisers, "_ROWS_PER_PARAMETER", 1)
     X, y = planted(rng, 12000, 4)
-    weight = (np.arange(12000) // PANEL % 20 != 0).astype(float)  # every panel of the sample has weight 0
+    # every panel (block of rows) in the sample has weight 0
+    weight = (np.arange(12000) // PANEL % 20 != 0).astype(float)
     model = LogisticRegression(tol=1e-9).fit(X, y, weight)
     assert_same(model, LogisticRegression(tol=1e-9).fit(X[weight > 0], y[weight > 0]), rtol=1e-6)
 
@@ -523,7 +525,7 @@ def test_second_derivatives_of_rows_in_doubt_are_those_of_the_rows(n_classes, sh
     V, width = rng.normal(size=problem.shape), 1e-6
     if share == 0:
         slope = problem.evaluate(theta + width * V).gradient - problem.evaluate(theta - width * V).gradient
-        rounding = 8 * np.finfo(np.float32).eps  # the products are in float32
+        rounding = 8 * np.finfo(np.float32).eps  # the products of the model are computed in float32
         np.testing.assert_allclose(model.times(V), slope / (2 * width), rtol=1e-5, atol=rounding * np.abs(slope).max())
         blocks = problem.evaluate(theta, 1, "diagonal").curvature
         np.testing.assert_allclose(model.diagonal(), blocks, atol=1e-3)
@@ -548,7 +550,7 @@ def test_second_derivatives_keep_their_digits_where_all_rows_are_nearly_certain(
     else:
         p = np.exp(s - s.max(axis=1, keepdims=True))
         p /= p.sum(axis=1, keepdims=True)
-        # p_k (t_k - sum_m p_m t_m), as a sum of differences, which cancels nothing
+        # p_k (t_k - sum_m p_m t_m) is computed as a sum of differences, in which no digits cancel
         bends = p * np.einsum("im,ikm->ik", p, t[:, :, None] - t[:, None, :])
     expected = bends.T @ Z / 40
     assert np.abs(expected).max() < 1e-6

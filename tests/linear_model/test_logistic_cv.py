@@ -52,7 +52,7 @@ def test_attributes_have_scikit_learns_shapes_and_values(rng, n_classes, legacy,
     ours = LogisticRegressionCV(**params, scoring="neg_log_loss", tol=1e-8).fit(X, y)
     solver = "lbfgs" if l1_ratios in (None, (0.0,)) else "saga"
     if refit is False and l1_ratios == (0.0, 1.0):
-        params["l1_ratios"] = np.array(l1_ratios)  # scikit-learn needs an array here
+        params["l1_ratios"] = np.array(l1_ratios)  # scikit-learn takes no tuple of l1_ratios here
     theirs = Theirs(**params, scoring="neg_log_loss", solver=solver, tol=1e-8, max_iter=5000).fit(X, y)
     for name in ("scores_", "coefs_paths_"):
         one, other = getattr(ours, name), getattr(theirs, name)

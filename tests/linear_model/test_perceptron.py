@@ -391,7 +391,7 @@ def test_the_loss_is_that_of_the_final_weights(rng, kind, parameters):
 
 
 def test_the_loss_of_several_classes_is_that_of_each_or_of_all(rng, monkeypatch):
-    monkeypatch.setattr(epochs, "_JUDGED_NUMBERS", 0)  # several blocks of rows
+    monkeypatch.setattr(epochs, "_JUDGED_NUMBERS", 0)  # the rows are judged in several blocks
     X, y = rng.integers(-3, 4, (700, 3)), rng.integers(0, 3, 700)
     weight = {0: 2.0, 1: 1.0, 2: 0.5}
     model = fit(X, y, max_iter=3, class_weight=weight)

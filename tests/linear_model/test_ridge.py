@@ -106,7 +106,7 @@ def test_the_choice_is_scikit_learns(rng, n_classes, cv, scoring):
     X, y, _ = problem(rng, 80, 12, n_classes)
     alphas = np.logspace(-3, 4, 8)
     ours = RidgeClassifierCV(alphas, cv=cv, scoring=scoring).fit(X, y)
-    if n_classes == 2 and cv is None and scoring:  # scikit-learn compares with the constant label 0 here
+    if n_classes == 2 and cv is None and scoring:  # scikit-learn compares with the constant label 0 for these arguments
         predicted = [
             [
                 RidgeClassifier(alpha).fit(np.delete(X, i, 0), np.delete(y, i)).predict(X[i : i + 1])[0]

@@ -76,7 +76,8 @@ def test_figures_of_labels_are_scikit_learns(rows, kind, weighted, chosen):
     options = {"sample_weight": weight / 2} if weighted and weight.any() else {}
     for name, cases in OF_LABELS.items():
         for case in cases:
-            # without any right prediction, scikit-learn's report writes numbers of rows as floats
+            # the report is compared only if some prediction is right: otherwise scikit-learn writes numbers of rows as
+            # floats
             if name != "classification_report" or (true == predicted).any():
                 compare(name, names[true], names[predicted], **case, **options)
             if chosen is not None and "average" in case:

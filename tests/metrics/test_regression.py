@@ -86,7 +86,8 @@ def test_metrics_of_rankings_are_scikit_learns(seed, weighted):
     rng = np.random.default_rng(seed)
     n, n_labels = rng.integers(1, 8), rng.integers(2, 7)
     true = rng.integers(0, 2, (n, n_labels))
-    true.flat[:2] = 0, 1  # scikit-learn takes indicators of one value for something else
+    # both values occur, because scikit-learn takes indicators of a single value for another type of target
+    true.flat[:2] = 0, 1
     score = rng.integers(0, 4, (n, n_labels)) / 3
     options = {"sample_weight": rng.random(n)} if weighted else {}
     for name in ("coverage_error", "label_ranking_average_precision_score", "label_ranking_loss"):

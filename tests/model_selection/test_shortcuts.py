@@ -119,7 +119,7 @@ def test_folds_of_machines_are_those_of_the_loop(n_jobs):
 
 
 def test_machines_whose_alphas_are_all_at_bounds_keep_the_intercept_of_the_loop():
-    # without one row of class 1, all b from -1 to 1 are optimal
+    # without one row of class 1, all intercepts b from -1 to 1 are optimal
     same = np.ones((7, 2)), np.array([0, 0, 0, 1, 1, 1, 1])
     for (X, y), C, cv in (((WINE[0][::5], WINE[1][::5]), 0.1, 5), (same, 1.0, "loo")):
         np.testing.assert_array_equal(*answers(SVC(tol=1e-6, gamma=0.001, C=C), X, y, cv))
@@ -163,7 +163,8 @@ def test_a_machine_without_rows_starts_near_its_optimum():
         for _ in smo.solve(less, steps, limits):
             pass
         assert less.converged
-        assert 0.85 * less.objective() < start <= less.objective()  # alphas of 0 would start at objective 0
+        # the start is near the optimum; a start with all alphas 0 would have the objective 0
+        assert 0.85 * less.objective() < start <= less.objective()
         np.testing.assert_array_equal(dual.coef, before[0])
         np.testing.assert_array_equal(dual.f, before[1])
 
@@ -214,7 +215,7 @@ def test_rows_on_which_the_rank_hangs_are_fitted_without():
 
 def test_a_perfect_fit_of_two_ways_is_left_to_the_loop():
     X = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]] * 3)
-    y = np.array([0, 1, 1, 0] * 3)  # with these labels all scores are 0
+    y = np.array([0, 1, 1, 0] * 3)  # for these labels, an exclusive or, all scores are 0
     np.testing.assert_array_equal(*answers(LeastSquaresClassifier(), X, y, "loo"))
 
 
@@ -286,7 +287,7 @@ def test_a_subclass_is_fitted_one_by_one():
     assert result.error == pytest.approx(2 / 3)
 
 
-# For each class with shortcuts an estimator and a grid: of the parameter with the shortcut, or of another one.
+# For each class with shortcuts an estimator and a grid, either of the parameter with the shortcut or of another one.
 SHORT = [
     (KNeighborsClassifier(), {"n_neighbors": [1, 5]}),
     (KNeighborsRegressor(), {"n_neighbors": [1, 5]}),

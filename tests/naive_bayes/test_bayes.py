@@ -114,9 +114,9 @@ def test_merged_models_are_the_fit_of_all_rows(rng, name, weighted):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_folds_are_predicted_by_a_fit_of_all_others(rng, name, weighted):
     X, y = rows(rng, name, 120, 4)
-    y[:40] = 0  # the rows outside of one fold lack class 0
+    y[:40] = 0  # all rows of class 0 are in one fold, so that the others lack this class
     if name == "GaussianNB":
-        X[7] = 1e6  # subtraction of this row would leave too few digits
+        X[7] = 1e6  # a value so large that its subtraction from the sums would leave too few digits
     weight = rng.random(120) if weighted else None
     folds = np.array(["a", "b", "c"])[np.arange(120) // 40]
     model = getattr(fastclf, name)()
@@ -235,7 +235,7 @@ def test_leave_one_out_has_the_published_errors(data, errors):
 def test_leave_one_out_is_the_fit_of_all_other_rows(rng, params):
     X, y = rows(rng, "GaussianNB", 90, 4)
     y[:60] %= 2
-    X[7] = 1e6  # subtraction of this row leaves too few digits
+    X[7] = 1e6  # a value so large that its subtraction from the sums leaves too few digits
     expected = reference.leave_one_out(GaussianNB(**params), X, y)
     np.testing.assert_array_equal(GaussianNB(**params).leave_one_out(X, y), expected)
 

@@ -199,7 +199,7 @@ def test_bad_arguments_get_one_sentence(name):
     assert "\n" not in str(caught.value)
 
 
-# Limits of nearest neighbours, other rules, and P(class | x) with the distribution of x
+# Tests of the limits of nearest neighbours, of other rules, and of P(class | x) with the distribution of x
 
 
 def test_the_limits_of_nearest_neighbours_are_those_of_the_texts():
@@ -208,7 +208,7 @@ def test_the_limits_of_nearest_neighbours_are_those_of_the_texts():
     error = mu @ np.minimum(eta, 1 - eta)
     assert rule.risk() == (pytest.approx(error), 0)
     assert rule.neighbors_risk() == (pytest.approx(2 * mu @ (eta * (1 - eta))), 0)
-    third = eta * (1 - eta) * (1 + 4 * eta * (1 - eta))  # Devroye, Gyorfi, Lugosi 1996, section 5.5
+    third = eta * (1 - eta) * (1 + 4 * eta * (1 - eta))  # the formula of Devroye, Gyorfi, Lugosi 1996, section 5.5
     assert rule.neighbors_risk(3).value == pytest.approx(mu @ third)
     limits = [rule.neighbors_risk(k).value for k in range(1, 61, 2)]
     assert (np.diff(limits) < 0).all()

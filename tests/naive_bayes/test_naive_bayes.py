@@ -76,7 +76,7 @@ def test_a_density_integrates_to_one(rng, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_batches_and_merged_models_are_the_fit_of_all_rows(rng, kind):
     X, y = draw(rng, kind)
-    if kind in ("histogram", "quantile", "mdl"):  # the first rows determine the bins of these kinds
+    if kind in ("histogram", "quantile", "mdl"):  # for these kinds of distributions, the first rows determine the bins
         y[100:], X[100:] = y[:100], X[:100]
     parts = [NaiveBayes(kind).partial_fit(X[part], y[part], [0, 1, 2]) for part in (slice(100), slice(100, None))]
     batches = NaiveBayes(kind).partial_fit(X[:100], y[:100], [0, 1, 2]).partial_fit(X[100:], y[100:])
@@ -113,7 +113,7 @@ def test_samples_have_the_distribution(rng, kind):
 def test_weights_are_multiplicities(rng, kind):
     X, y = draw(rng, kind, 60)
     weight = rng.integers(1, 4, 60)
-    if kind in ("quantile", "mdl"):  # the cuts of these kinds depend on individual rows
+    if kind in ("quantile", "mdl"):  # for these kinds of distributions, the cuts depend on individual rows
         weight[:] = 2
     twice = NaiveBayes(kind).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
     if kind not in ("quantile", "mdl"):
@@ -185,7 +185,8 @@ def test_adult_has_the_published_error(data_file):
 @pytest.mark.parametrize("alpha", [0.5, 2])
 def test_leave_one_out_is_the_fit_of_all_other_rows(rng, kind, alpha):
     X, y = draw(rng, kind, 80)
-    X[3] = 90 if kind not in ("bernoulli", "poisson") else X[3]  # an outlier, or a category that occurs once
+    # the row gets an outlier, or a category that occurs once
+    X[3] = 90 if kind not in ("bernoulli", "poisson") else X[3]
     model = NaiveBayes([kind, "gaussian"], alpha=alpha, var_smoothing=0.01)
     X = np.hstack([X, rng.normal(y)[:, None]])
     X[5, 1] = 1e6
@@ -247,7 +248,7 @@ def test_groups_of_columns_are_named_by_tuples_and_stand_beside_others(rng, tmp_
 @pytest.mark.parametrize("weighted", [False, True])
 def test_folds_are_predicted_by_a_fit_of_all_others(rng, kind, weighted):
     X, y = counts_in_columns(rng, 90) if kind == "multinomial" else draw(rng, kind, 90)
-    if kind == "auto":  # without the last fold the column would be Poisson
+    if kind == "auto":  # a column that would be taken for Poisson if the last fold were left out
         X = np.hstack([rng.poisson(3, (90, 1)), np.arange(90)[:, None] // 60 * 90])
         X[:, 1] += rng.poisson(5, 90)
     weight = rng.integers(1, 5, 90) if weighted else None
@@ -480,7 +481,7 @@ def test_sparse_rows_are_left_out_as_dense_ones_are(rng, name, alpha, monkeypatc
     X[y == 1, 0] = 1  # feature values are never 0 in class 1
     X[np.flatnonzero(y == 2)[1:], 0] = 1  # one row of class 2 has 0 in column 0
     X[y == 0, 3] = 0
-    X[-1], y[-1] = 1, 3  # a class with a single row
+    X[-1], y[-1] = 1, 3  # class 3 has a single row
     kinds = SPARSE.get(name, name)
     model, folds = NaiveBayes(kinds, alpha=alpha), np.arange(200) % 5
     rows = sparse.csr_array(X)

@@ -120,7 +120,7 @@ def test_bits_that_the_user_packed_give_the_same(rng, metric, d):
 
 
 class _Packing:
-    """A model that packs the queries for its methods."""
+    """A model whose methods get rows of bools, and pack them into bits for the model inside."""
 
     def __init__(self, model):
         self.model = model

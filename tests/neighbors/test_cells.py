@@ -80,7 +80,7 @@ def codes_by_place(index):
     return panels.astype(np.int64) - 128
 
 
-# The cells
+# Tests of the cells that are built
 
 
 @pairwise_grid(
@@ -128,7 +128,7 @@ def test_threads_change_nothing_of_the_cells(rng, dtype, monkeypatch):
                 np.testing.assert_array_equal(value, vars(other)[name])
 
 
-# Nearest
+# Tests of searches for the nearest rows
 
 
 @pairwise_grid(
@@ -189,7 +189,7 @@ def test_nasty_values_are_exact(n, d, n_queries, metric, dtype, alone, data):
     draw = st.lists(st.one_of(nasty, st.floats(-4, 4, width=32)), min_size=d, max_size=d)
     pool = np.array(data.draw(st.lists(draw, min_size=1, max_size=20)), dtype=dtype)
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
-    # mixing rows column by column makes many more pairs
+    # each column of a row is drawn from the pool by itself, which makes many more different rows
     X, Q = (pool[rng.integers(0, len(pool), (size, d)), np.arange(d)] for size in (n, n_queries))
     allowed = None if rng.random() < 0.5 else (rng.random(n) < 0.7).astype(np.uint8)
     self_row = None if rng.random() < 0.5 else rng.integers(0, n, n_queries)
@@ -228,7 +228,7 @@ def test_threads_batches_memory_budgets_and_levels_change_no_bit(rng, never_left
         patch.setattr(cells, "ranges", lambda start, stop, *sizes: ((i, i + 1) for i in range(start, stop)))
         assert_same(nearest(index, Q, 6), expected)
     for level in _simd.available():
-        # the kernels of a level code the queries and read the codes
+        # codes are made and read by kernels of the same SIMD level
         monkeypatch.setattr(cells, "kernels", _simd.load("neighbors._cells_search", level))
         monkeypatch.setattr(cells, "builder", _simd.load("neighbors._cells_build", level))
         monkeypatch.setattr(code_filter, "encoder", _simd.load("neighbors._encode", level))
@@ -284,7 +284,7 @@ def test_many_neighbours_are_exact(rng):
         assert_exact(X, X[:8] + 0.1, k)
 
 
-# Bounds on memory and time
+# Tests of the bounds on memory and time
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -343,7 +343,7 @@ def test_ctrl_c_ends_work_at_once(n_jobs, work):
     assert seconds_to_obey_ctrl_c(code) < 1.0
 
 
-# Through the estimators
+# Tests of searches by cells through the estimators
 
 
 @pytest.mark.parametrize("metric", METRICS)

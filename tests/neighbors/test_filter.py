@@ -85,7 +85,7 @@ def assert_bounded(X, Q, metric, rng):
     checked = 0
     for coder in coders(X, metric, rng):
         index = Filter(X, Scan(X, resolve_metric(metric)).metric, coder)
-        # another function encodes a single query
+        # a single query is coded by another function than several queries, so that both are tried
         bound = np.concatenate([lower_bounds(index, Q[:1]), lower_bounds(index, Q)[1:]])
         if metric == "sqeuclidean":
             bound = bound**2
@@ -227,7 +227,7 @@ def test_the_plan_takes_few_axes_where_few_matter_and_no_code_where_none_prunes(
     metric = resolve_metric("euclidean")
     coder = plan(few.astype(np.float32), metric)
     assert len(coder.axes) <= 16
-    # the distances are nearly equal, so that no bound can find the nearest row
+    # distances between these rows are nearly equal, so that no bound can find the nearest row, and no filter is used
     same = np.eye(600, dtype=np.float32)
     assert plan(same, resolve_metric("euclidean")) is None
 

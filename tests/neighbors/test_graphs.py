@@ -54,7 +54,7 @@ def test_rows_of_a_graph_are_sorted_in_place_or_in_a_copy(rng, container):
         np.testing.assert_array_equal(each.toarray(), dense)
         for start, stop in zip(each.indptr[:-1], each.indptr[1:]):
             assert (np.diff(each.data[start:stop]) >= 0).all()
-    assert sort_graph_by_row_values(graph) is graph  # this must not warn
+    assert sort_graph_by_row_values(graph) is graph  # the graph is sorted already: this call must not warn
     with pytest.warns(UserWarning, match="was not sorted by row values"):
         sort_graph_by_row_values(expected, copy=True)
 

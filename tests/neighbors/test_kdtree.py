@@ -75,7 +75,7 @@ def assert_exact(X, Q, k, metric="euclidean", **limits):
     assert_same((distances, indices), reference.nearest(D, k))
 
 
-# The structure of the tree
+# Tests of the structure of the tree
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -148,7 +148,7 @@ def test_threads_and_the_size_of_a_step_change_nothing_of_a_tree(rng, dtype, mon
         assert_same((one.rows, one.panels, one.boxes), (other.rows, other.panels, other.boxes))
 
 
-# Searches for the nearest rows
+# Tests of searches for the nearest rows
 
 
 @pairwise_grid(metric=[*FAST_METRICS, *MINKOWSKI], dtypes=["ff", "fd", "df", "dd"], d=[1, 2, 5])
@@ -250,7 +250,7 @@ def test_nasty_values_are_exact(n, d, n_queries, metric, dtype, data):
     draw = st.lists(st.one_of(nasty, st.floats(-4, 4, width=32)), min_size=d, max_size=d)
     pool = np.array(data.draw(st.lists(draw, min_size=1, max_size=20)), dtype=dtype)
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
-    # each coordinate is drawn from the pool by itself, which makes many more different rows
+    # each coordinate of a row is drawn from the pool by itself, which makes many more different rows
     X, Q = (pool[rng.integers(0, len(pool), (size, d)), np.arange(d)] for size in (n, n_queries))
     metric = make_metric(metric, d)
     allowed = None if rng.random() < 0.5 else (rng.random(n) < 0.7).astype(np.uint8)
@@ -308,7 +308,7 @@ def test_each_row_leaves_itself_out_by_row(rng):
     assert (expected[0] == 0).any(), "duplicates of a row must be found"
 
 
-# Searches within a radius
+# Tests of searches within a radius
 
 
 @pytest.mark.parametrize("metric", [*FAST_METRICS, *MINKOWSKI])
@@ -335,7 +335,7 @@ def test_a_radius_can_hold_nothing_or_all_with_room_for_few_hits(rng):
             assert_same((index, distance), (expected, row[expected]))
 
 
-# Bounds on memory and time
+# Tests of the bounds on memory and time
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -42,7 +42,7 @@ def grid(rng, n, dtype="float64", metric=None):
     return X
 
 
-# One estimator of each kind, its targets, and all its methods.
+# Functions that make one estimator of each kind and its targets, and call all its methods.
 
 
 def make(kind, k, **params):
@@ -212,7 +212,7 @@ def test_a_search_keeps_its_mask_while_another_thread_searches_with_one(rng, mon
     want = model.kneighbors(X)
     kept = vars(model._scan).pop("_placed")
     other = np.ones(29, np.uint8), np.ones(30, np.uint8)
-    # another thread may leave its values in `_placed` at any moment
+    # the attribute `_placed` changes after two reads, because another thread may replace it at any moment
     seen = iter([kept, kept] + [other] * 99)
     monkeypatch.setattr(living_rows.Segments, "_placed", property(lambda _: next(seen), lambda *_: None), raising=False)
     assert_same(model.kneighbors(X), want)
@@ -259,7 +259,7 @@ def test_a_callable_metric_is_called_with_rows_of_one_type(rng):
     assert seen == {np.dtype("float64")}
 
 
-# The user's rows are not changed, and memory is bounded
+# Tests that the user's rows are not changed, and that memory is bounded
 
 
 def test_a_read_only_map_is_neither_copied_nor_changed(rng, tmp_path):
@@ -463,7 +463,7 @@ def test_sparse_rows_are_not_added_to_an_array(rng):
     assert model.n_samples_fit_ == 9
 
 
-# Searches restricted by a mask
+# Tests of searches restricted by a mask
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -504,7 +504,7 @@ def test_a_mask_may_change_between_two_searches(rng):
         assert model.kneighbors(X[:1], mask=mask, return_distance=False) == [[row]]
 
 
-# Labels of added rows
+# Tests of the labels of added rows
 
 
 def test_new_labels_join_the_classes_in_order(rng):
@@ -555,7 +555,7 @@ def test_classes_that_are_named_are_there_without_rows(rng):
     assert_same(model.predict(X[:2]), Y)
 
 
-# Arguments that are refused
+# Tests of arguments that are refused
 
 
 @pytest.mark.parametrize(
@@ -650,7 +650,7 @@ def test_progress_adds_up_with_holes_and_a_callback_stops_a_living_search(rng):
         model.kneighbors(X)
 
 
-# Votes of neighbours
+# Tests of votes of neighbours
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -683,7 +683,7 @@ def test_a_hundred_thousand_classes_take_no_array_of_queries_by_classes(rng):
     assert peak < 2e6 + 16 * 100_000 + 3 * got.nbytes
 
 
-# Leave-one-out for every k
+# Tests of leave-one-out for every k
 
 
 def ones(distance):
@@ -753,7 +753,8 @@ def test_leave_one_out_of_usps_is_right_at_its_known_best_k(data_file):
 def test_spare_rows_are_claimed_by_one_of_two_threads():
     array, spare = SpareRows().extend(np.zeros((4, 2)), np.ones((1, 2)))
     first, again = spare.extend(array, np.full((1, 2), 2.0))
-    second, other = spare.extend(array, np.full((1, 2), 3.0))  # a second thread has read the same array before
+    # as if a second thread had read the same array before the first one extended it
+    second, other = spare.extend(array, np.full((1, 2), 3.0))
     assert again is spare
     assert other is not spare
     assert (first[-1] == 2).all()

@@ -407,11 +407,12 @@ def test_memory_beyond_input_and_output_is_bounded(rng, name, n_jobs, monkeypatc
     results = result if isinstance(result, tuple) else (result,)
     output = sum(sum(a.nbytes + 200 for a in r) if r.dtype == object else r.nbytes for r in results)
     held = sum(a.nbytes for a in inputs) + output
-    fitted = 2 * 8 * sum(len(a) for a in inputs) * (100 if name == "outputs" else 1)  # bytes of y, codes, weights
+    # the memory in bytes of the copies of y, codes and weights
+    fitted = 2 * 8 * sum(len(a) for a in inputs) * (100 if name == "outputs" else 1)
     assert used < held + fitted + 8e6
 
 
-# Votes of neighbours
+# Tests of votes of neighbours
 
 
 @pytest.mark.parametrize("weights", ["uniform", "distance"])
@@ -536,7 +537,7 @@ def test_usps_has_the_published_error_of_the_nearest_neighbour(data_file):
     data = np.load(data_file("usps.npz"))
     model = KNeighborsClassifier(1).fit(data["X_train"], data["y_train"])
     error = (model.predict(data["X_test"]) != data["y_test"]).mean()
-    assert round(100 * error, 2) == 5.63  # Keysers et al. report 5.6 %
+    assert round(100 * error, 2) == 5.63  # Keysers et al. report an error of 5.6 %
 
 
 def test_wine_has_the_known_leave_one_out_accuracy():
@@ -547,7 +548,7 @@ def test_wine_has_the_known_leave_one_out_accuracy():
     assert round(100 * (KNeighborsClassifier(1).fit(X, y).predict(None) == y).mean(), 2) == 95.51
 
 
-# Densities by neighbours
+# Tests of densities by neighbours
 
 
 @pytest.mark.parametrize(("metric", "volume"), [("euclidean", 4 / 3 * np.pi), ("manhattan", 8 / 6), ("chebyshev", 8.0)])
@@ -592,7 +593,7 @@ def test_density_on_k_duplicates_is_infinite():
     assert KNeighborsDensity(2).fit([[1.0], [1.0], [4.0]]).score_samples([[1.0]]) == np.inf
 
 
-# Arguments that are refused
+# Tests of arguments that are refused
 
 
 def voters(X):

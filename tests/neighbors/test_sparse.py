@@ -99,7 +99,7 @@ def test_64_bit_indices_unsorted_columns_duplicates_and_stored_zeros_are_taken(r
     row, column = np.nonzero(X)
     value = X[row, column]
     order = rng.permutation(2 * len(row) + 20)
-    # each value is stored as two halves, beside some explicit zeros
+    # each value is stored as two entries, each half of the value, among some explicit zeros
     row = np.concatenate([row, row, rng.integers(0, 40, 20)])[order]
     column = np.concatenate([column, column, rng.integers(0, 12, 20)])[order]
     value = np.concatenate([value / 2, value / 2, np.zeros(20)])[order]
@@ -168,7 +168,7 @@ def test_nasty_values_are_exact(n, d, n_queries, metric, dtype, data):
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_threads_batches_memory_and_levels_change_no_bit(rng, metric, dtype, monkeypatch):
-    # there are more rows than a panel holds
+    # X has more rows than a panel, the block of rows that a kernel screens at a time
     X = sparse.random_array((20_000, 60), density=0.1, rng=rng, format="csr", dtype=np.dtype(dtype))
     Q = sparse.random_array((80, 60), density=0.1, rng=rng, format="csr", dtype=np.dtype(dtype))
     model = NearestNeighbors(n_neighbors=6, metric=metric, n_jobs=1).fit(X)

@@ -79,7 +79,8 @@ def test_a_family_without_end_is_refused_before_any_work(sparse):
             PolynomialFeatures(degree).fit(X if sparse else X.toarray())
     with pytest.raises(ValueError, match=r"features which is too large to be indexed by int64"):
         PolynomialFeatures((500, 500), interaction_only=True).fit(X)
-    fitted = PolynomialFeatures(6, interaction_only=True).fit(X)  # the fit has 1.4e15 products
+    # the fitted object stands for 1.4e15 products of columns
+    fitted = PolynomialFeatures(6, interaction_only=True).fit(X)
     with pytest.raises(MemoryError):
         fitted.transform(X.toarray())
     assert fitted.transform(X).nnz == 2

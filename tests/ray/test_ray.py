@@ -153,7 +153,8 @@ def test_a_fit_inside_a_task_ends_with_the_same_bits(cluster):
 def test_errors_of_tasks_are_told_as_they_are(cluster):
     bad = X.copy()
     bad[3000, 1] = np.nan
-    for _ in range(10):  # other tasks of the round run at that moment, or end
+    # the test is repeated, because other tasks of the round may run or have ended when the error comes
+    for _ in range(10):
         with pytest.raises(ValueError, match=r"^Input X contains NaN"):
             fastclf.ray.GaussianNB().fit(cut(bad, [2000, N - 2000]), cut(Y, [N]))
     with pytest.raises(TypeError, match=r"X is .*; fastclf\.ray\.Rows is wanted"):

@@ -64,7 +64,7 @@ def use(path, may_refuse=(ValueError,), **options):
 def test_a_file_with_any_byte_altered_is_refused_or_answers(small_file, path, verify):
     header_ends = 24 + struct.unpack("<8sIIII", small_file[:24])[2]
     for place in range(len(small_file)):
-        for flip in (0x40, 0xFF):  # 0x40 changes 1.5 into NaN
+        for flip in (0x40, 0xFF):  # a change of the bit 0x40 can turn 1.5 into NaN
             altered = bytearray(small_file)
             altered[place] ^= flip
             path.write_bytes(altered)
@@ -206,7 +206,7 @@ def test_every_lie_of_a_header_is_told(small_file, path, change, words):
         load(path)
 
 
-# Conditions on arrays that each index relies on
+# Tests of the conditions on arrays that each index relies on
 
 
 def change_first(path, array, entry, value):

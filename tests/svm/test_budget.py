@@ -38,7 +38,7 @@ def test_the_least_weights_within_a_budget_are_proved_by_the_obvious_solver(rng,
     spent = (weight * np.maximum(0, 1 - sign * model.decision_function(X))).sum()
     assert spent <= budget * (1 + 1e-9)
     half = 0.5 / model.margin_[0] ** 2
-    # for any C the least of |w|^2 / 2 + C (slacks - budget) is at most the least |w|^2 / 2 within the budget
+    # weak duality: for any C the least |w|^2 / 2 + C (slacks - budget) is at most the least |w|^2 / 2 within the budget
     C = model.C_[0]
     alpha = reference.smo(K, sign, C * weight) if intercept else reference.through_origin(K, sign, C * weight)
     least = reference.dual_objective(K, sign, alpha) - C * budget
@@ -53,7 +53,7 @@ def test_the_least_weights_within_a_budget_are_proved_by_the_obvious_solver(rng,
 def test_a_linear_machine_has_the_least_weights_within_its_budget(rng, parameters, tol):
     X, y = overlapping(rng, 200)
     sign = 2 * y - 1
-    # 1.2 times the losses at a large C are within reach, and so are 0.98 times those of w = 0
+    # budgets that hyperplanes can meet: 1.2 times the losses at a large C, and 0.98 times those of w = 0
     tight = LinearSVC(C=100, max_iter=100_000, **parameters).fit(X, y)
 
     def losses(model):
@@ -68,7 +68,8 @@ def test_a_linear_machine_has_the_least_weights_within_its_budget(rng, parameter
         spent, C = losses(model), model.C_[0]
         assert spent <= budget * (1 + 1e-12)
         penalty = model.primal_objective_ - C * spent
-        # the dual objective bounds the penalty plus C times the losses from below, whatever the losses are
+        # the dual objective is at most the penalty plus C times the losses of any hyperplane, so that it bounds the
+        # penalty
         assert penalty - (model.dual_objective_ - C * budget) <= tol * penalty * (1 + 1e-6)
 
 

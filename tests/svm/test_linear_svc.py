@@ -58,7 +58,8 @@ def test_the_optimum_is_that_of_the_slow_method(rng, solver, loss, scaling, n, d
     np.testing.assert_allclose(model.coef_[0], w, rtol=0, atol=1e-5 * np.abs(w).max())
     assert model.primal_objective_ == pytest.approx(least, rel=1e-7)
     assert objective(model, X, y, np.full(n, C)) == pytest.approx(least, rel=1e-7)
-    if loss == "squared_hinge" or scaling is not None:  # otherwise a whole interval of intercepts is optimal
+    # without either condition, a whole interval of intercepts is optimal
+    if loss == "squared_hinge" or scaling is not None:
         assert model.intercept_[0] == pytest.approx(b, abs=1e-5)
 
 
@@ -94,7 +95,7 @@ def test_on_a9a_the_optimum_is_liblinears(data_file, loss):
     with np.load(data_file("a9a.npz")) as file:
         X, y = sparse.csr_matrix(file["X_train"].astype(float)), file["y_train"]
     model = LinearSVC(loss=loss).fit(X, y)
-    # LIBLINEAR's dual method, at tol=1e-8
+    # the objectives that LIBLINEAR's dual method reaches with tol=1e-8
     assert model.primal_objective_ == pytest.approx({"hinge": 11433.70, "squared_hinge": 13742.3733}[loss], rel=1e-7)
     assert model.violation_ <= 1e-4
     assert 0 <= model.duality_gap_ <= 1e-6 * model.primal_objective_

@@ -47,7 +47,7 @@ def test_threads_change_no_bit_of_the_factor(rng):
 
 def test_what_rounding_hides_is_not_moved(rng):
     K = positive(rng, 70)
-    K[66], K[:, 66] = K[3], K[:, 3]  # rows 66 and 3 are equal
+    K[66], K[:, 66] = K[3], K[:, 3]  # rows 66 and 3 of the kernel matrix are equal
     K[66, 66] = K[3, 3]
     x = rng.standard_normal((1, 70))
     dual_newton.compiled.solve(factor(K), x)
@@ -93,7 +93,7 @@ def test_a_price_that_steps_of_two_rows_never_settle_ends_soon(rng, kernel, C):
 def test_a_fit_ends_the_same_with_newton_and_without(rng, monkeypatch):
     X = rng.standard_normal((400, 3))
     y = (np.sin(3 * X[:, 0]) + 0.3 * rng.standard_normal(400) > 0).astype(int)
-    monkeypatch.setattr(small_pairs, "_LOOKS", 1)  # pairs are left to the methods of `smo.py`
+    monkeypatch.setattr(small_pairs, "_LOOKS", 1)  # this leaves all pairs of classes to the methods of `smo.py`
     monkeypatch.setattr(small_pairs, "PATIENCE", 0)
     one, three = (SVC(C=1e4, tol=1e-6, n_jobs=n).fit(X, y) for n in (1, 3))
     np.testing.assert_array_equal(one.dual_coef_, three.dual_coef_)

@@ -278,7 +278,8 @@ def identity(n):
 
 
 def test_an_alpha_a_digit_below_its_bound_reaches_it():
-    # The missing digit, 2^-53, is below the rounding of the other alpha, which is 16 times as large.
+    # The first alpha is 2^-53, its last digit, below its bound. The other alpha, 16 times as large, cannot change by so
+    # little, because of rounding.
     dual = Dual(identity(2), np.arange(2), np.ones(2), np.array([1.0, 20.0]))
     dual.coef[:], dual.f[:] = [1 - 2.0**-53, 16.0], [-2.0, 2.0]
     K = dual.gram.square(dual.gram.pack(dual.rows), dual.rows, 1)
@@ -366,7 +367,8 @@ def test_threads_do_not_decide_whether_the_interior_point_method_is_taken(rng, m
     slow(monkeypatch)
     X = rng.standard_normal((300, 3))
     y = np.digitize(X[:, 0] + 0.3 * rng.standard_normal(300), [-0.5, 0.5])
-    for size in (0.05, 0.1, 0.2, 0.4):  # sizes in MB; a pair of classes has 200 x 10 numbers as features
+    # cache sizes in MB; a pair of classes has 200 rows and 10 products of columns as features
+    for size in (0.05, 0.1, 0.2, 0.4):
         one, three = (SVC(kernel="poly", degree=2, C=10, n_jobs=n, cache_size=size).fit(X, y) for n in (1, 3))
         np.testing.assert_array_equal(one.dual_coef_, three.dual_coef_)
 
@@ -436,7 +438,7 @@ def test_how_classes_are_grouped_changes_no_bit(rng, monkeypatch, dtype):
         ("_GROUP", 1, 2),
         ("_GROUP", 90, 1),
         ("_GROUP", 1000, 4),
-        ("_CROSS_SHARE", 0, 2),  # values between groups are made one class at a time
+        ("_CROSS_SHARE", 0, 2),  # kernel values between groups of classes are made for one class at a time
         ("_SQUARE_SHARE", 0, 3),  # each pair gets a kernel matrix of its own
     ):
         with monkeypatch.context() as patch:
@@ -452,7 +454,7 @@ def test_rows_left_out_come_back(rng, monkeypatch):
     X, y = overlapping(rng, 500)
     K = X @ X.T
     model = SVC(C=10, kernel="linear", tol=1e-5, kernel_dtype="float64").fit(X, y)
-    assert model.n_iter_[0] > 1000  # the first rows are left out after 1000 steps
+    assert model.n_iter_[0] > 1000  # the fit takes more than 1000 steps, after which the first rows are left out
     assert reference.violation(K, 2 * y - 1, alphas(model, 500), 10) <= 1.01e-5
     left_out = []
     shrink = steps.WorkingSets.shrink

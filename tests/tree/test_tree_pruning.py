@@ -151,7 +151,7 @@ def test_lam_is_lambda_of_the_texts(rng, criterion):
 
     def cost(model, lam):
         leaf, total = model.apply(X), 0.0
-        for m in np.unique(leaf):  # N_m Q_m of a leaf, as in the texts
+        for m in np.unique(leaf):  # N_m Q_m is a leaf's number of rows times its impurity, as in textbooks
             share = np.bincount(y[leaf == m]) / (leaf == m).sum()
             share = share[share > 0]
             Q = {"gini": 1 - share @ share, "entropy": -share @ np.log(share), "misclassification": 1 - share.max()}
