@@ -131,7 +131,7 @@ def _by_matrix(model, tol, every):
 
 
 def _solved(H, g, edge, start, u, G):
-    """The model's minimum with u's signs held fixed, and the gradient G there; the given (u, G) if a sign would change."""
+    """The model's minimum with u's signs held, and the gradient G there; the given (u, G) if a sign would change."""
     sign = np.sign(u)
     free = np.flatnonzero((sign != 0) | (edge == 0))
     if len(free) == 0:

@@ -451,7 +451,7 @@ def conjugate_block(times, target, sizes, limit):
     block conjugate gradients).
     """
     Z = np.zeros(target.shape)
-    # the first directions are a basis of the targets, some of which may be linear combinations of others
+    # the first search directions are a basis of the targets' span, as targets may be linear combinations of others
     values, vectors = np.linalg.eigh(target.T @ target)
     kept = values > 1e-14 * values[-1]
     if not kept.any() or not values[-1] > 0:

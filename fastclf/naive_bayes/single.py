@@ -402,7 +402,7 @@ class CategoricalNB(DiscreteBayes, shortcuts=True):
         return self._places_of(count_categories(X, self.n_jobs, type(self).__name__))
 
     def _places_of(self, sizes):
-        """The first cell of each column and the number of cells, from the number of categories of each column."""
+        """The index of each column's first count, and the number of counts, from each column's number of categories."""
         if self.min_categories is not None:
             least = as_array(self.min_categories, "min_categories")
             if least.dtype.kind not in "iu":

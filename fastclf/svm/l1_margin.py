@@ -146,7 +146,8 @@ def _wanted_columns(edge, point):
     used, slope = point.w[:-1] != 0, np.abs(point.gradient[:-1])
     near = used | (slope > _NEAR)
     most = min(_MOST_COLUMNS, max(_FEW_COLUMNS, 2 * int(used.sum()), d // 8))
-    if near.sum() > most:  # keep columns in use, if they fit, then those with the largest violations
+    # of too many columns, those with weights other than 0 are kept first, if they fit, then those that violate most
+    if near.sum() > most:
         rank = point.violations[:-1] + (1e300 * used if used.sum() <= most else 0)
         near &= rank >= np.partition(rank[near], -most)[-most]
     return np.append(np.flatnonzero(near), d)

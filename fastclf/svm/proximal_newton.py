@@ -213,7 +213,7 @@ def _violation(problem, w, z, alpha, gap):
 
 
 def _gain(problem, h):
-    """The gain, the slope of alpha against z = 1 - margin: cost / h or, for squared losses, 2 cost; limited."""
+    """The gain, the slope of alpha against z = 1 - margin: cost / h or, for squared losses, 2 cost; not too large."""
     gain = 2 * problem.cost if problem.squared else problem.cost / h
     return np.minimum(gain, _MOST_GAIN / max(_reach(problem), 1e-150) ** 2)
 
