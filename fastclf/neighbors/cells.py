@@ -185,7 +185,7 @@ class Cells(Index):
     def _check_rest(self, sizes, entries):
         plain = self.plain
         if plain.X.shape != self.X.shape or plain.X.dtype != self.X.dtype or plain.metric.name != self.metric.name:
-            raise ValueError("plain is a Filter of other rows or of another metric; one of the same X and metric is wanted")
+            raise ValueError("plain is a Filter of other rows or of another metric; the same X and metric are wanted")
 
     def nearest(self, search, distance_out, index_out):
         """The k nearest rows of each query; cells are used if k is at most a sixteenth of the number of rows."""
