@@ -431,7 +431,7 @@ def require_strings(names, name):
 
 
 def require_truth(name, value):
-    """value as a bool; arrays of several entries, which Python calls neither true nor false, are refused."""
+    """The value as a bool; arrays of several entries, which are neither true nor false in Python, are refused."""
     try:
         return bool(value)
     except (TypeError, ValueError):

@@ -107,7 +107,7 @@ def _as_numbers(column):
 
 
 def _some(texts):
-    """The first few different texts, for a message."""
+    """The first few different texts, as a message shows them."""
     return ", ".join(map(repr, list(dict.fromkeys(texts))[:3]))
 
 

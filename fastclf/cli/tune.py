@@ -68,7 +68,8 @@ def run(args):
     _require_grid(args, model)
     data = Data(args)
     data.require_classes()
-    how = folds(args, data) | {"error_score": np.nan}  # a combination that cannot be fitted is a row of the table
+    # a combination of parameters that cannot be fitted is shown as a row of the table
+    how = folds(args, data) | {"error_score": np.nan}
     if args.outer is not None and not 2 <= args.outer <= len(data.y):
         raise RequestError(f"--outer is {args.outer}; 2 to {len(data.y)} folds are wanted")
     classifier = data.classifier(model)

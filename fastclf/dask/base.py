@@ -121,7 +121,7 @@ class OnDask:
         return self
 
     def _eagerly(self, f, *args):
-        """The result of f(places, *args), places: the workers of the client; in its event loop an awaitable of it."""
+        """The result of f(places, *args) for the client's workers, or an awaitable of it in the client's event loop."""
 
         def work():
             with places_of(self.client) as places:

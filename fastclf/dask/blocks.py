@@ -103,7 +103,7 @@ class Source(NamedTuple):
 class Piece(NamedTuple):
     """Consecutive blocks of rows, in one partition or put together from several."""
 
-    first: int  # the number of the first of these blocks of rows among all blocks
+    first: int  # the number, among all blocks of rows, of the first of these blocks
     bounds: list  # where the blocks of rows begin and end in this piece, from 0 to its number of rows
     sources: list  # where the rows are, in order: Sources, or references to arrays that `taken` has copied
     place: str | None

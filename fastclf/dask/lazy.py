@@ -56,7 +56,7 @@ def answer_part(model, method, X, like, arguments):
 
 
 def _form(model, method, X, parts, arguments):
-    """An answer in the form of all: for a made-up row or, if the model refuses it, for a row of the first partition."""
+    """An example of the answers: for a made-up row or, if the model refuses it, a row of the first partition."""
     try:
         return getattr(model, method)(first_row(X), **arguments)
     except (TypeError, ValueError):

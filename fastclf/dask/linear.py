@@ -16,8 +16,8 @@ from ..sums.moments import add_products, joined_products, product_bounds, produc
 from .base import OnDask, on_dask
 from .blocks import Reader, Shards
 
-# With more columns than this, sparse rows are copied to the client and fitted there, because a fit without Dask keeps
-# such rows sparse, and no sums over partitions replace it.
+# With more columns than this, sparse rows are copied to the client, which fits them like a fit without Dask: it keeps
+# the rows sparse, and needs all of them.
 _MANY_COLUMNS = 4096
 
 

@@ -262,7 +262,7 @@ class ShardRows:
             start = stop
 
     def _parts(self, start, stop, place):
-        """The rows start to stop as a list of parts of partitions, for `panels_of`; place: the worker for them."""
+        """The rows start to stop as a list of parts of partitions, for `panels_of` on the worker `place`."""
         parts, first = [], 0
         for number, arrays, where, n in self.shards.partitions:
             low, high = max(start, first), min(stop, first + n)

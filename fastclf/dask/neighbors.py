@@ -430,7 +430,7 @@ class _Neighbors(OnDask):
         return [chain(part)[order] for part in zip(*found)]
 
     def _lazily(self, X, search, empty, finish, *arguments):
-        """The answer as Dask arrays; empty: the answer for no rows, an example; None: search one row for an example."""
+        """The answer as Dask arrays; empty: its arrays for no rows, or None to find their types by a search."""
         state = self._known()
         X = as_rows(X, "X", type(self).__name__)
         if X.shape[1] != state.n_features_in_:

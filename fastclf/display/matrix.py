@@ -107,7 +107,7 @@ class ConfusionMatrixDisplay:
         return finish(self, ax)
 
     def _write(self, ax, values_format, text_kw):
-        """Write each number into its field, light on dark and dark on light."""
+        """Write each number of the matrix into its field, light on a dark field and dark on a light one."""
         from matplotlib import cbook, text
 
         counts, low, high = self.confusion_matrix, self.im_.cmap(0), self.im_.cmap(1.0)

@@ -131,7 +131,8 @@ class TableRows(NamedTuple):
     native: bool
     # (n_columns,), float64: the number that replaces a missing one in each column; not used if `native`
     mean: np.ndarray
-    spread: np.ndarray  # (n_columns,), float64: the divisor of a number after its mean is subtracted, if shifted
+    # (n_columns,), float64: the divisor of each column's numbers, from which the mean is subtracted first if `shifted`
+    spread: np.ndarray
     shifted: bool
     codes: list  # if native: for each column None, or the model's own code of each category, -1 if it has none
     model: object

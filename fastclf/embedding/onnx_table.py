@@ -115,7 +115,8 @@ def _normal(graph, column, value):
 
 def _cells(graph, column, value):
     same = graph.add("Equal", graph.add("Unsqueeze", value, np.array([1])), column.cells)
-    # at most one cell equals x: the product of its indicators with 1, 2, ... is its number, from 1 up, or 0 for none
+    # at most one cell equals x: the indicators of equality, times 1, 2, ..., add up to the number of this cell, or to 0
+    # if there is none
     place = graph.add("MatMul", graph.add("Cast", same, to=TensorProto.DOUBLE), np.arange(len(column.cells)) + 1.0)
     return graph.add(
         "Gather", np.roll(column.terms, 1, axis=1).T, graph.add("Cast", place, to=TensorProto.INT64), axis=0

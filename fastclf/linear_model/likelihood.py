@@ -433,7 +433,7 @@ class Likelihood:
         return self._over_blocks(bounds, max(1, _FIRST_WORK // work), kernel, begin, step)
 
     def _over_blocks(self, bounds, first, kernel, begin, step):
-        """A list of states, one for a block of rows: made by begin(); `kernel` adds every step-th panel to its sums."""
+        """A list of states, one for each block of rows, from begin(); `kernel` adds every step-th panel to its sums."""
         rows = (self.X, self.X.data) if self.sparse else (self.X,)
 
         def add(start, stop, state):

@@ -199,7 +199,9 @@ def truncated_newton(problem, point, tol):
         if n_steps > _MANY_STEPS or precondition is None:
             precondition = inverse_of(model.preconditioner(), np.float32)
         direction, n_steps = conjugate_direction(model.times, point.gradient, precondition)
-        if problem.K > 1:  # a number added to all classes changes no probability, and the penalty wants it to be 0
+        # the same number added to the coefficients of all classes changes no probability, and the penalty wants their
+        # mean to be 0
+        if problem.K > 1:
             direction -= (point.theta + direction).mean(axis=0)
         found = move(problem.evaluate, point, direction)
         if found is None:

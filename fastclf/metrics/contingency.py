@@ -237,7 +237,7 @@ class ContingencyTable:
         return 1 - float(np.square(divided(self._true, self.n)).sum())
 
     def _averaged(self, value, total, average):
-        """For each class value(number right, total), a ratio such as precision; or the average over classes."""
+        """The ratio value(number right, total), such as precision, of each class, or its average over the classes."""
         right = self.counts.diagonal()
         if average is None:
             return value(right, total)

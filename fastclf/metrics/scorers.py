@@ -274,7 +274,7 @@ def get_scorer(scoring):
         if _scikit_learns() and scoring in _scikit_learns()._SCORERS:
             return _scikit_learns().get_scorer(scoring)
         raise ValueError(f"{scoring!r} is not a valid scoring value. get_scorer_names() tells the valid names")
-    # a copy, so that requests for metadata of one scorer are not those of another
+    # a copy is returned, so that a request for metadata by one scorer is none by another
     named = NAMED[scoring]
     return MetricScorer(named._score_func, named._sign, dict(named._kwargs), named._response_method)
 

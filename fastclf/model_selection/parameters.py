@@ -139,12 +139,12 @@ def _different(n, n_drawn, rng):
     share = n_drawn / n if n else 1.0
     if 0.01 < share < 0.99:
         return rng.permutation(n)[:n_drawn].tolist()
-    if share < 0.2:  # if few numbers are drawn, a number that was drawn before is drawn again
+    if share < 0.2:  # if few numbers are wanted, one that was drawn before is replaced by another draw
         drawn = {}
         while len(drawn) < n_drawn:
             drawn[rng.randint(n)] = None
         return list(drawn)
-    drawn = list(range(n_drawn))  # a reservoir, in which later numbers replace earlier ones
+    drawn = list(range(n_drawn))  # reservoir sampling, in which later numbers replace earlier ones
     for i in range(n_drawn, n):
         place = rng.randint(0, i + 1)
         if place < n_drawn:

@@ -232,7 +232,7 @@ class Pivots(Index):
             yield
         left = np.ones(len(self.X), bool) if search.allowed is None else search.allowed != 0
         self_row = -1 if search.self_row is None else search.self_row[i]
-        # the query may itself be a fitted row of another segment, whose number is out of range here
+        # the query may be a fitted row of another segment, so that its row number is out of range in this one
         if 0 <= self_row < len(left):
             left[self_row] = False
         found = left[self.pivots]

@@ -30,7 +30,8 @@ class SpareRows:
 
     def __init__(self, buffer=None):
         self._buffer = buffer
-        # a dict {length of an array at the buffer's start: token of the call that has appended rows to this array}
+        # a dict {length of an array that begins at the buffer's start: token of the call that has appended rows to the
+        # array}
         self._claimed = {}
 
     def __getstate__(self):

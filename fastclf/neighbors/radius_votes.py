@@ -39,14 +39,14 @@ class RadiusVoters(Weighted, RadiusSearch):
         self._check_radius()
 
     def _circles(self, X, call, mask):
-        """Check X and the mask; return (number of queries, a generator of Circles, which cover all queries)."""
+        """Check X and the mask; return (number of queries, a generator of a Circle for each block of queries)."""
         self._require_fitted()
         self._check_voting()
         search = self._ask(X, call, mask)
         return len(search.queries), self._search(search)
 
     def _search(self, search):
-        """Yield Circles of blocks of queries; the largest number of neighbours so far limits the size of a block."""
+        """Yield a Circle for each block of queries; the most neighbours of a query so far limit the size of a block."""
         n, radius = len(search.queries), float(self.radius)
         start, size, most = 0, fit_in(search.memory / 3, 64 * self.n_samples_fit_, 64), 16
         with search.progress:

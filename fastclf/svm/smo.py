@@ -191,7 +191,7 @@ class Help:
         return int(np.count_nonzero(self.dual.is_free()[self.steps.active]))
 
     def _newton_pays(self, gap):
-        """Whether the steps since the last run of Newton's method took as long as a run (twice that if it failed)."""
+        """Whether the steps since Newton's method last ran have taken as long as it did (twice that if it failed)."""
         m = self._n_free()
         most = max(_FREE, dual_newton.most_rows(self.limits.newton_bytes / 8))
         cost = _NEWTON_COST * m**2 * (m + _NEWTON_REST)

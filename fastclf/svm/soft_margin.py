@@ -136,7 +136,7 @@ class Problem:
     def losses(self, z):
         """sum_i cost_i max(0, z_i)^p"""
         z = np.maximum(z, 0)
-        # np.sum, since an inner product by BLAS would ignore n_jobs
+        # np.sum is used, since an inner product by BLAS would ignore n_jobs
         return float(np.sum(self.cost * z * z if self.squared else self.cost * z))
 
     def proof(self, alpha, w, b, tol):

@@ -202,7 +202,8 @@ def average(ballot, const double[:, ::1] y, double[:, ::1] mean_out):
                 part = vote(&b, q, j) * times(&b, q, j)
                 target = &y[b.index[q * b.k + j], 0]
                 total += part
-                first += part * target[0]  # a sum in a register takes a third of the time for a single output
+                # the first output's sum stays in a register, which takes a third of the time if it is the only output
+                first += part * target[0]
                 for o in range(1, n_outputs):
                     out[o] += part * target[o]
             out[0] = first

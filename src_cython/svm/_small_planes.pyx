@@ -70,7 +70,7 @@ cdef void add_squares(plane_t* s, const Py_ssize_t* row, const double* weight) n
 
 
 cdef Py_ssize_t follow(plane_t* s, bint afresh) noexcept nogil:
-    """Update the matrix to the rows that are active at z, or sum it anew if `afresh`; returns the number of changes."""
+    """Update the second derivatives to the rows active at z, or sum anew if `afresh`; returns the number of changes."""
     cdef Py_ssize_t i, j, n_moved = 0, changes = 0
     cdef double wanted
     cdef Py_ssize_t row[ROWS]
