@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
 
-from fastclf import Nystroem, OneHotEncoder, PolynomialFeatures, RBFSampler
+from fastclf import KNeighborsTransformer, Nystroem, OneHotEncoder, PolynomialFeatures, RBFSampler
 
 MAPS = {
     "polynomial": PolynomialFeatures(2),
@@ -69,6 +69,13 @@ def test_sparse_rows_make_no_table(table):
         OneHotEncoder().set_output(transform="pandas").fit_transform(table)
     with pytest.raises(ValueError, match=r"Polars output does not support sparse data. Pass dense rows"):
         PolynomialFeatures().set_output(transform="polars").fit_transform(csr_array(table.to_numpy()))
+
+
+def test_a_graph_of_neighbours_is_no_table(table):
+    graph = KNeighborsTransformer(n_neighbors=2).set_output(transform="pandas")
+    with pytest.raises(ValueError, match="Pandas output does not support sparse data"):
+        graph.fit_transform(table)
+    assert graph.set_output(transform="default").fit_transform(table).shape == (12, 12)
 
 
 def test_what_is_no_container_is_refused():

@@ -317,29 +317,29 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
 
         return score
 
-    def score(self, X, y, **score_params):
+    def score(self, X, y, sample_weight=None, **score_params):
         """The score by `scoring` of what is predicted for X.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
         **score_params
-            `sample_weight`, array-like of shape (n_samples,); and what else the scorer asks for, where scikit-learn's
-            metadata routing is switched on.
+            What else the scorer asks for, where scikit-learn's metadata routing is switched on.
 
         Returns
         -------
         float
         """
+        given = {} if sample_weight is None else {"sample_weight": sample_weight}
         if routes():
             from sklearn.utils.metadata_routing import process_routing
 
-            routed = process_routing(self, "score", **score_params)
+            routed = process_routing(self, "score", **score_params, **given)
             return self._get_scorer()(self, X, y, **routed.scorer.score)
-        refuse_params({name: value for name, value in score_params.items() if name != "sample_weight"}, self, "score")
+        refuse_params(score_params, self, "score")
         self._require_fitted()
-        given = {name: value for name, value in score_params.items() if value is not None}
         [scorer] = as_scorers(self._scoring()).values()
         if scorer.kind == "call":
             return scorer.function(self, X, y, **given)

@@ -97,18 +97,20 @@ class OfGroups(Splitter):
 
     _takes_groups = True
 
-    def set_split_request(self, *, groups=True):
+    def set_split_request(self, *, groups="$UNCHANGED$"):
         """What scikit-learn's metadata routing hands to `split` as `groups`: True, False, None or another name.
 
         Parameters
         ----------
-        groups : bool, str or None, default=True
+        groups : bool, str or None, default="$UNCHANGED$"
+            "$UNCHANGED$", scikit-learn's constant UNCHANGED, keeps the last choice.
 
         Returns
         -------
         self
         """
-        self._groups_request = groups
+        if groups != "$UNCHANGED$":
+            self._groups_request = groups
         return self
 
 

@@ -32,8 +32,11 @@ class StratifiedGroupKFold(OfGroups, Partition):
     [[0, 1], [2, 3], [4, 5]]
     """
 
+    def __init__(self, n_splits=5, shuffle=False, random_state=None):
+        super().__init__(n_splits, shuffle=shuffle, random_state=random_state)
+
     @documented
-    def split(self, X, y, groups=None):
+    def split(self, X, y=None, groups=None):
         """The rows of each fold.
 
         Parameters

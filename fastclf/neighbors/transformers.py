@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._output import TableOutput
 from .._sklearn_bases import joins
 from .._validation import require_integer
 from .base import Neighbors, document
@@ -9,8 +10,8 @@ from .searches import NumberSearch, RadiusSearch, require_mode
 
 
 @joins("TransformerMixin")
-class GraphMaker(Neighbors):
-    """The base of the transformers that make a sparse graph of neighbours."""
+class GraphMaker(TableOutput, Neighbors):
+    """The base of the transformers that make a sparse graph of neighbours, of which no table can be made."""
 
     def __sklearn_tags__(self):
         from sklearn.utils import TransformerTags

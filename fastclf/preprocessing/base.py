@@ -20,9 +20,9 @@ class FeatureMap(TableOutput, Estimator):
         tags.transformer_tags = TransformerTags()
         return tags
 
-    def fit_transform(self, X, y=None):
-        """`fit`, then `transform` of the same rows."""
-        return self.fit(X, y).transform(X)
+    def fit_transform(self, X, y=None, **fit_params):
+        """`fit`, with these other arguments, then `transform` of the same rows."""
+        return self.fit(X, y, **fit_params).transform(X)
 
     def _mapped(self, X):
         """`transform` for models of this package: a sparse result is a Csr, which needs no SciPy."""
