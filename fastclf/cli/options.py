@@ -112,7 +112,8 @@ def reading(args):
     try:
         codecs.lookup(args.encoding or "utf-8")
     except LookupError:
-        raise RequestError(f"--encoding is {args.encoding!r}, which Python does not know; latin-1 is one") from None
+        message = f"--encoding is {args.encoding!r}, which Python does not know; a name such as latin-1 is wanted"
+        raise RequestError(message) from None
     mark = {"tab": "\t", "\\t": "\t"}.get(args.sep, args.sep)
     if mark is not None and len(mark) != 1:
         raise RequestError(f"--sep is {args.sep!r}; one letter, or tab, is wanted")

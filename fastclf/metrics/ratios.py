@@ -136,7 +136,7 @@ def precision_recall_fscore_support(
     return *(_mean(ratio, weight) for ratio in ratios), None
 
 
-# Arguments: the public functions below pass on all of their arguments.
+# Arguments: more than 8, because the public functions below pass on all of their arguments.
 def _one_ratio(name, y_true, y_pred, labels, pos_label, average, sample_weight, zero_division, beta=1.0):
     """The array `name` of `precision_recall_fscore_support`, without warnings about the other arrays."""
     found = precision_recall_fscore_support(

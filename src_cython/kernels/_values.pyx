@@ -60,7 +60,7 @@ ctypedef struct cached_t:
 ctypedef struct sums_t:
     const double* coef         # (n, n_rows): the coefficient of each row of the block in each output
     double* f                  # (n, ld): the sums f[o, i] for each output o and row x_i; `add` adds to them
-    Py_ssize_t n               # the number n of outputs o of the sums f[o, i]
+    Py_ssize_t n               # the number n of outputs: `add` computes a sum f[o, i] for each output o and row x_i
     Py_ssize_t ld              # the distance between the starts of two rows of f, in doubles
 
 

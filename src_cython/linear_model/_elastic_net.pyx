@@ -192,7 +192,8 @@ def bends(columns, weight, share, s, mean, double[:, ::1] out, Py_ssize_t start,
             out[c // D, c % D] = bend_of(&t, c // D, c % D)
 
 
-# Arguments: a sweep works on arrays that the caller allocates once for all sweeps, and reads afterwards.
+# Arguments: more than 8, because a sweep works on arrays that the caller allocates once for all sweeps, and reads
+# afterwards.
 def sweep(
     columns, weight, share, s, mean, const double[:, ::1] bend, const double[:, ::1] g, const double[::1] pull,
     const double[::1] edge, const double[:, ::1] u0, double[:, ::1] u, const int[::1] order, Py_ssize_t start,

@@ -206,7 +206,7 @@ cdef void learn_sparse(
     Py_ssize_t stop,
 ) noexcept nogil:
     """Learn with hyperplane k from sparse rows, without averages, runs of correct samples, or a log."""
-    # Arguments: the function has the arguments of `learn`, and the number k of the hyperplane
+    # Arguments: more than 8, because `learn` passes on all of its arguments, and the number k of the hyperplane.
     cdef Py_ssize_t sample, row, n
     cdef const int* index
     cdef const floating* x
@@ -560,7 +560,7 @@ def count_wrong(
         judge(&r, &p, joint, x, start, stop, &wrong_out[0], &margin_out[0])
 
 
-# Arguments: the C interface of an epoch, `epoch_f` in `_model.pxd`, has these arguments.
+# Arguments: more than 8, because the C interface of an epoch, `epoch_f` in `_model.pxd`, has these arguments.
 cdef int take_epoch(
     const floating* X, Py_ssize_t n, Py_ssize_t d, const int* code, const int64_t* order, double eta, bint intercept,
     double* w, double* b, int64_t* mistakes
