@@ -182,7 +182,7 @@ class Data:
             if args.missing == "drop":
                 complete = table.complete()
                 if not complete.any():
-                    raise ValueError("every row has a missing value; --missing keep uses them")
+                    raise ValueError("every row has a missing value; --missing keep uses such rows")
                 table, self.y = table.rows(complete), self.y[complete]
             if like is None:
                 table, self.orders = _refined(args, table)

@@ -139,9 +139,9 @@ def require_tree(nodes, categories, n_features):
     leaf = right == np.arange(n)
     bits, column = feature & (_SUBSET | _MISSING_LEFT), feature & (_SUBSET - 1)
     if feature.min() < 0 or column.max() >= n_features or not _descend.is_tree(right) or bits[leaf].any():
-        raise ValueError("steps does not describe a tree")
+        raise ValueError("steps, the nodes of a tree, does not describe one tree in pre-order")
     if (np.isnan(threshold) != leaf).any():
-        raise ValueError("steps has a leaf with a threshold, or an inner node without one")
+        raise ValueError("steps, the nodes of a tree, has a leaf with a threshold, or an inner node without one")
     _check_subsets(nodes["subsets"], threshold, column, bits & _SUBSET > 0, categories)
 
 
@@ -149,11 +149,11 @@ def _check_subsets(subsets, threshold, column, subset, categories):
     """Refuse a subset that is incomplete or does not match the feature's number of categories."""
     start = threshold[subset]
     if not ((start >= 0) & (start < len(subsets))).all():
-        raise ValueError("steps refers to a subset beyond the end of subsets")
+        raise ValueError("steps, the nodes of a tree, refers to a set of categories beyond the end of subsets")
     for first, feature in zip(start.astype(np.intp).tolist(), column[subset].tolist()):
         listed = None if categories is None else categories[feature]
         if listed is None or subsets[first] != len(listed) or first + 1 + (len(listed) + 63) // 64 > len(subsets):
-            raise ValueError("subsets does not match the number of categories")
+            raise ValueError("subsets has a set of categories of another size than the feature's number of categories")
 
 
 def inner_nodes(right):
