@@ -100,7 +100,8 @@ static const fastclf_functions *fastclf = NULL;
 /* Returns 0, or -1 with an exception if fastclf is not installed, or older than the version this was compiled with. */
 static inline int fastclf_import(void)
 {
-    PyObject *module = PyImport_ImportModule("fastclf.capi"); /* PyCapsule_Import imports no submodule */
+    /* the import is needed because PyCapsule_Import imports no submodule */
+    PyObject *module = PyImport_ImportModule("fastclf.capi");
     if (module == NULL) return -1;
     Py_DECREF(module);
     fastclf = (const fastclf_functions *)PyCapsule_Import("fastclf.capi.functions", 0);

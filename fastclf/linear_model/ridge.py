@@ -354,7 +354,7 @@ class RidgeClassifierCV(RoutedScores):
         return scorer.set_score_request(sample_weight=True) if self.scoring is None and routes() else scorer
 
     def _alphas(self):
-        """The penalties as a list of floats."""
+        """The parameter `alphas`, the penalties, as a list of floats."""
         alphas = [self.alphas] if isinstance(self.alphas, Real) else as_list(self.alphas, "alphas")
         if len(alphas) == 0:
             raise ValueError("alphas is empty; at least one penalty is wanted")

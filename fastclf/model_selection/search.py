@@ -205,7 +205,7 @@ class _Search(Estimator):
         return found
 
     def _fitted(self, name="score"):
-        """The best estimator."""
+        """The best estimator, fitted to all rows; an error if there is none."""
         _require_refit(self, name)
         if "best_estimator_" not in vars(self):
             raise not_fitted_error(

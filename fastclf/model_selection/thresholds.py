@@ -107,7 +107,7 @@ class _Threshold(Classifier):
         return model
 
     def _score(self, X, positive):
-        """The scores of the positive class."""
+        """The scores that the fitted estimator gives the rows X for the positive class."""
         model = self._fitted()
         if len(model.classes_) != 2:
             raise ValueError(

@@ -168,7 +168,8 @@ class Interior:
         """The Newton step of (a, w, b, s, t) towards the complementary products s a = `sa` and t slack = `t_slack`."""
         a, s, t, slack = self.a, self.s, self.t, self.slack
         x, u = self._solve(sa / a - s - (t_slack / slack - t) - self.off_a, self.off_w)
-        with np.errstate(divide="ignore", invalid="ignore"):  # the caller refuses a step that is not finite
+        # a step may be infinite or NaN, and is then refused by the caller
+        with np.errstate(divide="ignore", invalid="ignore"):
             db = float((self.y @ x - self.off_b) / (self.y @ self.along))
         da = x - db * self.along
         return da, u - db * self.along_w, db, (sa - s * da) / a - s, (t_slack + t * da) / slack - t
