@@ -148,6 +148,10 @@ class Neighbors(Estimator):
     def _check_voting(self):
         """Check the parameters that say how neighbours vote; does nothing in classes without votes."""
 
+    def _read_targets(self, y):
+        """The targets of a fit in the form that a class keeps; the base keeps them as they are."""
+        return y
+
     def _fit_rows(self, X, sample_weight=None, y=None, labels=None, ids=None):
         """Check the arguments of `fit` and return (the new attributes, y). The estimator is not changed.
 
@@ -172,6 +176,13 @@ class Neighbors(Estimator):
         else:
             rows, *arguments = opened(X, self.metric, self.p, self.metric_params)
             rows, metric = admit(rows, *arguments, name)
+            scan = None
+        # the targets are checked before the index is built, which may take long
+        weight = as_sample_weight(sample_weight, len(rows))
+        if labels is not None:
+            y = self._read_targets(as_targets(y, len(rows), name, labels))
+        row_ids = RowIds.of(ids, len(rows)) if ids is not None else X._ids if isinstance(X, Neighbors) else None
+        if scan is None:
             scan = Segments(rows, metric, maker, maker._replace(algorithm="brute"))
             if metric.name == "minkowski" and metric.p < 1 and type(scan.whole()) is Scan:
                 warn(
@@ -179,9 +190,6 @@ class Neighbors(Estimator):
                     " `algorithm='brute'`."
                 )
         attributes = self._fitted_columns(X, rows)
-        weight = as_sample_weight(sample_weight, len(rows))
-        if labels is not None:
-            y = as_targets(y, len(rows), name, labels)
         params = {} if metric.w is None else {"w": metric.w}
         if metric.name == "minkowski":
             params["p"] = metric.p
@@ -194,7 +202,7 @@ class Neighbors(Estimator):
             "_scan": scan,
             "_allowed": None if weight is None else _allowed(weight),
             "_weight": weight,
-            "_ids": RowIds.of(ids, len(rows)) if ids is not None else X._ids if isinstance(X, Neighbors) else None,
+            "_ids": row_ids,
             "_spare_rows": {},
         }, y
 

@@ -53,9 +53,13 @@ class LabelledRows(Neighbors):
 
     def _fitted_attributes(self, X, y, sample_weight, ids):
         """Check the arguments of `fit` and return the new attributes. The estimator is not changed."""
-        attributes, y = self._fit_rows(X, sample_weight, y, labels=True, ids=ids)
+        attributes, targets = self._fit_rows(X, sample_weight, y, labels=True, ids=ids)
+        return attributes | targets
+
+    def _read_targets(self, y):
+        """The attributes with the labels of a fit."""
         classes, codes = zip(*map(encode_labels, y.reshape(len(y), -1).T))
-        return attributes | {
+        return {
             "classes_": list(classes) if y.ndim == 2 else classes[0],
             "outputs_2d_": y.ndim == 2,
             "_codes": np.stack(codes, axis=1),

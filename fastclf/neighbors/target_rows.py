@@ -20,6 +20,8 @@ class TargetRows(Neighbors):
     def _check_rest(self, sizes, entries):
         Array("float64", "n_rows", *[None] * (np.ndim(self._y) > 1)).check("_y", self._y, sizes, entries)
 
+    _read_targets = staticmethod(as_numbers)
+
     def fit(self, X, y, sample_weight=None, *, ids=None):
         """Keep the rows, by reference, and their targets.
 
@@ -42,7 +44,7 @@ class TargetRows(Neighbors):
         self
         """
         attributes, y = self._fit_rows(X, sample_weight, y, labels=False, ids=ids)
-        return self._become(_y=as_numbers(y), **attributes)
+        return self._become(_y=y, **attributes)
 
     def partial_fit(self, X, y, sample_weight=None, *, ids=None):
         """Append rows (a copy of them) to the fitted rows; the first call is a fit. The arguments are those of `fit`.

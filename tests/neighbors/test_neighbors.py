@@ -11,7 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from fastclf import KNeighborsClassifier, KNeighborsDensity, KNeighborsRegressor, NearestNeighbors, _simd
+from fastclf import (
+    KNeighborsClassifier,
+    KNeighborsDensity,
+    KNeighborsRegressor,
+    NearestNeighbors,
+    RadiusNeighborsClassifier,
+    RadiusNeighborsRegressor,
+    _simd,
+)
 from fastclf.neighbors import scan, search
 from fastclf.neighbors.metrics import METRICS, NAMED
 from fastclf.neighbors.packed_bits import PackedRows
@@ -681,3 +689,16 @@ def test_a_callback_sees_progress_and_can_stop_a_search(rng):
     assert all(a[0] < b[0] for a, b in pairwise(seen))
     with pytest.raises(RuntimeError, match="stopped by callback at"):
         NearestNeighbors(callback=lambda *step: True).fit(X).kneighbors(X)
+
+
+@pytest.mark.parametrize("estimator", [
+    KNeighborsClassifier, KNeighborsRegressor, RadiusNeighborsClassifier, RadiusNeighborsRegressor,
+])  # fmt: skip
+@pytest.mark.parametrize("argument", [{"y": [0, np.nan]}, {"y": [0]}, {"sample_weight": [1]}, {"ids": [1]}])
+def test_wrong_targets_are_refused_before_the_index_is_built(estimator, argument, monkeypatch):
+    def build(*arguments):
+        raise AssertionError("the index was built")
+
+    monkeypatch.setattr("fastclf.neighbors.base.Segments", build)
+    with pytest.raises(ValueError, match=next(iter(argument))):
+        estimator().fit(**{"X": [[0.0], [1.0]], "y": [0, 1]} | argument)
