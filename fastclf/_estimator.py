@@ -139,6 +139,10 @@ class Estimator(DeclaredState):
     # The parameters for several values of which `_fit_path` or `_answers_without` is faster than a fit for each value.
     _path_parameters = ()
 
+    # Pairs of a parameter and "larger" or "smaller", whichever makes a simpler model; only for parameters whose names
+    # have another direction in another estimator.
+    _simpler = ()
+
     def __init_subclass__(cls, *, shortcuts=False, **options):
         super().__init_subclass__(**options)
         cls._has_shortcuts = shortcuts

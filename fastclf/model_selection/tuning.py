@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 
 from .._estimator import clone, own, path_parameters
+from .._exceptions import warn
 from .._validation import as_list, described, require_choice, require_strings, require_truth
 from .candidates import Candidates
 from .evaluation import Evaluation, Request, check_estimator, documented, tell_failures
@@ -55,7 +56,8 @@ class Tuning(dict):
     best_params, one_standard_error_params, chosen_params : dict
         `chosen_params` is one of the other two, according to `rule`.
     estimator : estimator or None
-        Fitted to all rows with `chosen_params`, unless `refit` is False or folds are missing.
+        Fitted to all rows with `chosen_params`, unless `refit` is False, folds are missing, or that fit fails, of which
+        a warning tells.
     best_index_, best_params_, best_score_, best_estimator_
         scikit-learn's names for the index, the parameters, the mean score and the fitted estimator of the choice.
     error : float
@@ -276,8 +278,9 @@ def tune(
         Of combinations with equal mean scores the simplest is taken.
     simpler : dict of str to {"larger", "smaller"}, default=None
         The direction in which values of a parameter make a simpler model, in addition to the known directions of
-        `n_neighbors`, `C`, `alpha`, `ccp_alpha`, `max_depth`, `min_samples_leaf`, `gamma` and others. The ranks of
-        several parameters are added.
+        `n_neighbors`, `C`, `alpha`, `ccp_alpha`, `max_depth`, `min_samples_leaf`, `gamma` and others. Of
+        SVC the larger `budget` is the simpler one (a smaller |w|), of KernelPerceptron the smaller one (fewer support
+        vectors). The ranks of several parameters are added.
     outer : int, "loo", splitter or iterable, default=None
         Folds of an outer cross-validation, whose error is unbiased: the choice is repeated for each outer fold.
     {repeats}
@@ -321,7 +324,8 @@ def tune(
     evaluation = Evaluation(request, candidates)
     measured = evaluation.run(n_jobs, verbose, callback, "tune")
     tell_failures(measured)
-    found = Tuning(combinations, [measured[g].result(v) for g, v in place], rule, simpler)
+    directions = _own_directions(estimator, combinations) | dict(simpler)
+    found = Tuning(combinations, [measured[g].result(v) for g, v in place], rule, directions)
     if found.interrupted:
         return found
     if outer is not None:
@@ -338,7 +342,29 @@ def tune(
     if refit:
         every = evaluation.part(np.arange(evaluation.n))
         chosen = Candidates(clone(estimator).set_params(**found.chosen_params))
-        [found.estimator] = chosen.fit(every.X, every.y, params)
+        try:
+            [found.estimator] = chosen.fit(every.X, every.y, params)
+        except ValueError as error:
+            if error_score == "raise":
+                raise
+            warn(
+                f"{found.chosen_params}, the choice, can be fitted to the folds, but not to all rows, so that estimator"
+                f" is None: {error}",
+                "FitFailedWarning",
+            )
+    return found
+
+
+def _own_directions(estimator, combinations):
+    """The simpler directions that an estimator, or a part of it, declares for its own parameters, by name."""
+    if not hasattr(estimator, "get_params"):
+        return {}
+    parts, found = {"": estimator} | estimator.get_params(), {}
+    for name in {name for combination in combinations for name in combination}:
+        prefix, _, own_name = name.rpartition("__")
+        direction = dict(getattr(parts.get(prefix), "_simpler", ())).get(own_name)
+        if direction is not None:
+            found[name] = direction
     return found
 
 

@@ -152,6 +152,8 @@ class KernelPerceptron(ScoreClassifier):
         **where(has("votes_"), **VOTES),
     )
 
+    _simpler = (("budget", "smaller"),)  # a smaller budget means fewer support vectors
+
     def __init__(
         self,
         kernel="rbf",

@@ -13,15 +13,18 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier as SklearnDecisionTreeClassifier
 
 from fastclf import (
+    SVC,
     ContingencyTable,
     DecisionTreeClassifier,
     GaussianNB,
     GroupKFold,
+    KernelPerceptron,
     KNeighborsClassifier,
     KNeighborsRegressor,
     LinearSVC,
     NearestCentroid,
     StratifiedKFold,
+    TableClassifier,
     contingency_table,
     cost_scorer,
     cross_validate,
@@ -410,3 +413,34 @@ def test_of_equal_errors_the_larger_lambda_and_the_stronger_shrinking_are_chosen
         [(name, grid)] = values.items()
         found = tune(model, values, X, y, cv=3)
         assert found.best_params_ == {name: max(value for value in grid if value is not None)}
+
+
+def test_a_choice_that_cannot_be_fitted_to_all_rows_keeps_the_table():
+    class Fussy(GaussianNB):
+        def fit(self, X, y, sample_weight=None):
+            if len(y) == 150:
+                raise ValueError("150 rows are too many")
+            return super().fit(X, y, sample_weight)
+
+    with pytest.warns(Warning, match="estimator is None: 150 rows are too many"):
+        found = tune(Fussy(), {"var_smoothing": [1e-9, 1e-3]}, X, Y, cv=3)
+    assert found.estimator is None
+    assert np.isfinite(found.mean_score).all()
+    with pytest.raises(ValueError, match="150 rows"):
+        tune(Fussy(), {"var_smoothing": [1e-9, 1e-3]}, X, Y, cv=3, error_score="raise")
+
+
+@pytest.mark.parametrize(("model", "name", "simplest"), [
+    (SVC(kernel="linear"), "budget", 300.0),
+    (LinearSVC(loss="hinge"), "budget", 300.0),
+    (KernelPerceptron(random_state=0), "budget", 100),
+    (make_pipeline(StandardScaler(), KernelPerceptron(random_state=0)), "kernelperceptron__budget", 100),
+    (TableClassifier(SVC(kernel="linear")), "model__budget", 300.0),
+])  # fmt: skip
+def test_of_equal_budgets_that_of_the_simpler_model_is_chosen(model, name, simplest):
+    rows = np.repeat([[0.0, 0.0], [9.0, 9.0]], 60, axis=0) + np.random.default_rng(0).normal(size=(120, 2))
+    for values in ([100, 200, 300], [300, 100, 200]):
+        kind = type(simplest)
+        found = tune(model, {name: list(map(kind, values))}, rows, np.repeat([0, 1], 60), cv=FOLDS)
+        assert (found.mean_score == found.mean_score[0]).all()
+        assert found.best_params == {name: simplest}
