@@ -5,6 +5,7 @@ import sys
 import numpy as np
 
 from . import _csr_rows
+from ._exceptions import of_column
 from ._state_table import Array, DeclaredState, Instance, Size, Starts, declare
 from ._threads import ranges
 from ._validation import as_float, as_matrix, as_unchecked_matrix, require_matrix
@@ -168,9 +169,9 @@ def as_csr(X, owner, name="X", most=2**31 - 1):
             entry = start + bad[0]
             row = np.searchsorted(X.indptr, entry, "right") - 1
             what = "NaN" if np.isnan(X.data[entry]) else "infinity"
-            raise ValueError(
-                f"Input {name} contains {what} (row {row}, column {X.indices[entry]}); {owner} wants finite numbers"
-            )
+            column = X.indices[entry]
+            text = f"Input {name} contains {what} (row {row}, column {column}); {owner} wants finite numbers"
+            raise of_column(ValueError(text), column)
     return X
 
 

@@ -1,5 +1,6 @@
 """Exceptions and warnings, of scikit-learn's classes if scikit-learn is loaded, so that users' filters apply."""
 
+import re
 import sys
 import warnings
 
@@ -17,6 +18,20 @@ def _class_named(name, otherwise):
 
 def not_fitted_error(message):
     return _class_named("NotFittedError", _NotFittedError)(message)
+
+
+def of_column(error, column):
+    """The error, whose message has the words "column N", marked so that a table's name of the column replaces N."""
+    error.column = int(column)
+    return error
+
+
+def name_column(error, names):
+    """Put the name of the column that `of_column` has marked into the message; `names` is None if there are none."""
+    column = vars(error).pop("column", None)
+    if column is not None and names is not None and column < len(names):
+        title = f"column {names[column]!r}"
+        error.args = (re.sub(rf"\bcolumn {column}\b", lambda _: title, str(error), count=1),)
 
 
 def warn(message, category=UserWarning):

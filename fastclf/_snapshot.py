@@ -12,7 +12,9 @@ import types
 
 from numpy.linalg import LinAlgError
 
+from ._exceptions import name_column
 from ._state_table import DeclaredState, check_state, table_of
+from ._validation import feature_names
 
 # The name of a slot that says what a user has assigned since the last check: True if a fitted attribute was assigned,
 # False if only parameters were, None (or no value, which takes longer to find out) if nothing was. The slot is not in
@@ -102,6 +104,12 @@ def _in_words(error, method):
     return error if told else MemoryError(f"{method.__qualname__} needs more memory than there is")
 
 
+def _name_column(error, args, kwargs):
+    """Name the column that an error of a method with these arguments is about, if X is a table."""
+    if hasattr(error, "column"):
+        name_column(error, feature_names(args[0] if args else kwargs.get("X")))
+
+
 def _reads(method):
     @functools.wraps(method)
     def read(self, *args, **kwargs):
@@ -110,6 +118,9 @@ def _reads(method):
             return method(taken, *args, **kwargs)
         except (MemoryError, LinAlgError) as error:
             raise _in_words(error, method) from error
+        except (TypeError, ValueError) as error:
+            _name_column(error, args, kwargs)
+            raise
         finally:
             if not self._is_ours:
                 _keep_added(self, taken)
@@ -136,6 +147,9 @@ def _changes(method):
             result = method(taken, *args, **kwargs)
         except (MemoryError, LinAlgError) as error:
             raise _in_words(error, method) from error
+        except (TypeError, ValueError) as error:
+            _name_column(error, args, kwargs)
+            raise
         kept = {name: value for name, value in self.__dict__.items() if not is_state(name)}
         _replace_attributes(self, kept | {name: value for name, value in taken.__dict__.items() if is_state(name)})
         _take_mark(self)

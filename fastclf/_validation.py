@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ._described import described
-from ._exceptions import warn
+from ._exceptions import of_column, warn
 from ._threads import aside_if_many, copy_rows, ranges
 
 # The dtypes whose values float32 holds exactly are converted to float32; every other real dtype becomes float64.
@@ -141,10 +141,8 @@ def as_float(array, name):
             try:
                 float(value)
             except (TypeError, ValueError) as error:
-                raise type(error)(
-                    f"{name} holds something that is not a number (row {place[0]}, column {place[1]}: {error}); real"
-                    " numbers are wanted"
-                ) from None
+                text = f"{name} holds something that is not a number (row {place[0]}, column {place[1]}: {error}); real"
+                raise of_column(type(error)(f"{text} numbers are wanted"), place[1]) from None
         raise
 
 
@@ -164,10 +162,8 @@ def require_finite(array, name, owner, allow_nan=False):
                 continue
             row, column = np.argwhere(bad)[0]
             what = "NaN" if np.isnan(rows[row, column]) else "infinity"
-            raise ValueError(
-                f"Input {name} contains {what} (row {start + row}, column {column}); {owner} wants finite numbers"
-                + (" or NaN" if allow_nan else "")
-            )
+            text = f"Input {name} contains {what} (row {start + row}, column {column}); {owner} wants finite numbers"
+            raise of_column(ValueError(text + (" or NaN" if allow_nan else "")), column)
 
 
 def as_targets(y, n_samples, owner, labels, warns=True):

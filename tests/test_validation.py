@@ -160,11 +160,11 @@ def test_column_names_are_remembered_and_compared():
         ([[1.0, 2.0]], "X has 2 features, but NearestNeighbors is expecting 3 features"),
         (pandas.DataFrame({"a": [1.0], "b": [None], "c": [2.0]}), "contains NaN"),
         ("abc", "Reshape your data"),
-        (pandas.DataFrame({"a": [1, pandas.NA]}, dtype="Int64").assign(b=1, c=2), r"NaN \(row 1, column 0\)"),
-        (pandas.DataFrame({"a": [1.0], "b": ["x"], "c": [2.0]}), r"not a number \(row 0, column 1: could not convert"),
+        (pandas.DataFrame({"a": [1, pandas.NA]}, dtype="Int64").assign(b=1, c=2), r"NaN \(row 1, column 'a'\)"),
+        (pandas.DataFrame({"a": [1.0], "b": ["x"], "c": [2.0]}), r"not a number \(row 0, column 'b': could not"),
         (np.ma.masked_equal([[1.0, 2.0, 3.0]], 2.0), "X is an array with masked entries"),
-        (pandas.DataFrame({"a": [1.0], "b": pandas.Timestamp("2020"), "c": [2.0]}), r"number \(row 0, column 1"),
-        (pyarrow.table({"a": [1.0], "b": pyarrow.array([1], pyarrow.date32())}), r"number \(row 0, column 1"),
+        (pandas.DataFrame({"a": [1.0], "b": pandas.Timestamp("2020"), "c": [2.0]}), r"number \(row 0, column 'b'"),
+        (pyarrow.table({"a": [1.0], "b": pyarrow.array([1], pyarrow.date32())}), r"number \(row 0, column 'b'"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:X has feature names")
@@ -284,3 +284,32 @@ def test_every_format_of_sparse_rows_gives_the_same_tree(form):
     tree = fastclf.DecisionTreeRegressor().fit(X, [0.0, 1.0, 2.0, 3.0])
     sparse = fastclf.DecisionTreeRegressor().fit(scipy.sparse.coo_array(X).asformat(form), [0.0, 1.0, 2.0, 3.0])
     np.testing.assert_array_equal(sparse.predict(X), tree.predict(X))
+
+
+@pytest.mark.parametrize("name", [
+    "KNeighborsClassifier", "KNeighborsDensity", "LogisticRegression", "GaussianNB", "SVC", "LinearSVC", "Perceptron",
+    "NearestCentroid", "LeastSquaresClassifier", "KernelPerceptron", "RidgeClassifier", "NaiveBayes", "DensityTree",
+])  # fmt: skip
+@pytest.mark.parametrize(("value", "what"), [
+    (np.nan, "NaN"), (np.inf, "infinity"), ("tall", "tall|strings"), (-np.inf, "infinity"),
+])  # fmt: skip
+def test_a_message_about_a_cell_of_a_table_names_the_column(name, value, what):
+    model = getattr(fastclf, name)()
+    table = pandas.DataFrame(X.astype(float), columns=["age", "1", "two\\1"])
+    for column in table:
+        bad = table.astype(object if isinstance(value, str) else float)
+        bad.loc[5, column] = value
+        if isinstance(model, fastclf.NaiveBayes) and isinstance(value, str):
+            bad[column] = "tall"
+            model.set_params(distributions="gaussian")
+        with pytest.raises((TypeError, ValueError), match=what) as told:
+            model.fit(bad, Y)
+        assert f"column {column!r}" in str(told.value)
+        model.fit(table, Y)
+        answer = model.predict if hasattr(model, "predict") else model.score_samples
+        with pytest.raises((TypeError, ValueError), match=what) as told:
+            answer(bad)
+        assert f"column {column!r}" in str(told.value)
+    with pytest.raises((TypeError, ValueError)) as told:
+        model.fit(bad.to_numpy(), Y)
+    assert "column 2" in str(told.value)

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import _simd
 from .._csr import Csr
+from .._exceptions import of_column
 from .._threads import aside, ranges
 from .._validation import as_matrix
 from ..sums.blocks import added, even_bounds, n_blocks, over_blocks
@@ -452,7 +453,7 @@ class Likelihood:
                 as_matrix(self.X, "LogisticRegression")  # raises an error that says where X has NaN or infinity
             if not (most < 1e300).all():
                 j = int(np.argmax(~(most < 1e300)))
-                raise ValueError(f"column {j} of X spans more than 1e300; smaller numbers are wanted")
+                raise of_column(ValueError(f"column {j} of X spans more than 1e300; smaller numbers are wanted"), j)
             mean = total / self.total
             variance = squares / self.total - mean**2
             # the variance of a constant column is exactly 0, also for sparse rows, which are not shifted; values whose

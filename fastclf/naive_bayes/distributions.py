@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._exceptions import of_column
 from .._state_table import Array, Dict
 from ..sums.class_sums import class_counts, column_sums, divide
 from ..sums.moments import class_moments, merge_moments, pool
@@ -114,7 +115,7 @@ class Distribution:
         for x, place in zip(columns, options.places) if cls.wanted else ():
             found = cls.is_bad(x)
             if found.any():
-                raise ValueError(f"column {place} of X holds {x[found][0]}{cls.wanted}")
+                raise of_column(ValueError(f"column {place} of X holds {x[found][0]}{cls.wanted}"), place)
 
 
 class Gaussian(Distribution):

@@ -4,6 +4,7 @@ import numpy as np
 
 from .._columns import as_columns
 from .._csr import as_csr, is_sparse
+from .._exceptions import of_column
 from .._folds import is_leave_one_out, keeps_classes
 from .._state_table import Array, Instance, List, Value, declare
 from .._threads import copy_rows
@@ -114,10 +115,8 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         require_choice("missing", self.missing, ("error", "ignore"))
         for j, gone in enumerate(missing):
             if gone is not None and self.missing == "error":
-                raise ValueError(
-                    f"Input X contains NaN or None (row {gone.argmax()}, column {j}); a value, or missing='ignore', is"
-                    " wanted"
-                )
+                text = f"Input X contains NaN or None (row {gone.argmax()}, column {j})"
+                raise of_column(ValueError(f"{text}; a value, or missing='ignore', is wanted"), j)
         return ColumnRows(columns, missing, feature_names(X))
 
     def _new_samples(self, X):
@@ -181,7 +180,8 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         for group in groups:
             for j in group:
                 if table.missing[j] is not None:
-                    raise ValueError(f"column {j} of X has missing values, which no multinomial distribution can have")
+                    text = f"column {j} of X has missing values, which no multinomial distribution can have"
+                    raise of_column(ValueError(text), j)
         grouped = {place for group in groups for place in group}
         return table.assign(kinds, sorted([[j] for j in range(len(kinds)) if j not in grouped] + groups))
 

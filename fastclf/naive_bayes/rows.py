@@ -6,6 +6,7 @@ from itertools import chain
 import numpy as np
 
 from .._csr import Csr
+from .._exceptions import of_column
 from .._threads import ranges, run
 from ..sums.class_sums import class_counts, column_sums, divide, threads_for
 from .base import all_but_one, among
@@ -98,7 +99,8 @@ class ColumnRows(Rows):
     def require(self, kinds):
         for j, (kind, column) in enumerate(zip(kinds, self.columns)):
             if column.dtype.kind == "O" and kind != "categorical":
-                raise ValueError(f"column {j} of X holds strings; numbers are wanted for distribution {kind!r}")
+                text = f"column {j} of X holds strings; numbers are wanted for distribution {kind!r}"
+                raise of_column(ValueError(text), j)
 
     def learn(self, codes, weight, n_classes, options):
         statistics = [None] * len(self.factors)
@@ -211,8 +213,9 @@ class SparseRows(Rows):
             bad = DISTRIBUTIONS[kind].is_bad(self.rows.data[positions])
             if bad.any():
                 entry = positions[bad.argmax()]
-                what = f"column {self.rows.indices[entry]} of X holds {self.rows.data[entry]}"
-                raise ValueError(what + DISTRIBUTIONS[kind].wanted)
+                column = self.rows.indices[entry]
+                text = f"column {column} of X holds {self.rows.data[entry]}{DISTRIBUTIONS[kind].wanted}"
+                raise of_column(ValueError(text), column)
         return entries
 
     def _sums(self, codes, weight, n_classes, options):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import _simd
+from .._exceptions import of_column
 from .._state_table import Array, DeclaredState, Instance, SizeOf, Value, declare, or_none
 from .._threads import ranges
 from .._validation import as_array, as_matrix, require_integer, require_matrix
@@ -93,10 +94,8 @@ def as_bits(X, metric, owner, fitted=False):
         bits = rows if rows.dtype == bool else rows != 0
         if metric == "hamming" and not (bits == rows).all():
             row, column = np.argwhere(bits != rows)[0]
-            raise ValueError(
-                f"X has {rows[row, column]:g} (row {part.start + row}, column {column}), but {owner} was fitted on"
-                " bools; bools, or 0 and 1, are wanted"
-            )
+            text = f"X has {rows[row, column]:g} (row {part.start + row}, column {column}), but {owner} was fitted on"
+            raise of_column(ValueError(f"{text} bools; bools, or 0 and 1, are wanted"), column)
         packed[part] = np.packbits(bits, axis=1)
     return PackedRows(packed, d)
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from .._categories import codes_of, sorted_categories
 from .._csr import Csr, as_rows, is_sparse
-from .._exceptions import warn
+from .._exceptions import of_column, warn
 from .._state_table import Array, List, declare
 from .._threads import map_rows
 from .._validation import (
@@ -384,7 +384,8 @@ def _categorical(X, owner):
             # longer floats are converted, because saved files hold floats of at most 64 bits
             columns[j] = column = column.astype(np.float64)
         if column.dtype.kind == "f" and np.isinf(column).any():
-            raise ValueError(f"Input X contains infinity in column {j}; {owner} wants finite numbers or NaN")
+            text = f"Input X contains infinity in column {j}; {owner} wants finite numbers or NaN"
+            raise of_column(ValueError(text), j)
     return columns
 
 
@@ -413,7 +414,6 @@ def _positions(column, categories, j, unknown):
     known = place >= 0
     if unknown in ("error", "fit") and not known.all():
         label = column[np.flatnonzero(~known)[0]]
-        raise ValueError(
-            f"Found unknown categories [{label!r}] in column {j} during {'fit' if unknown == 'fit' else 'transform'}"
-        )
+        step = "fit" if unknown == "fit" else "transform"
+        raise of_column(ValueError(f"Found unknown categories [{label!r}] in column {j} during {step}"), j)
     return place

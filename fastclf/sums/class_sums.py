@@ -6,6 +6,7 @@ import numpy as np
 
 from .. import _simd
 from .._csr import Csr, as_csr, is_sparse
+from .._exceptions import of_column
 from .._threads import copy_rows, n_threads
 from .._validation import as_array, as_float, as_matrix, require_matrix
 from .blocks import added, over_blocks
@@ -141,10 +142,8 @@ def count_categories(X, n_jobs, owner):
             require_finite(X, owner)
             [column, *_] = np.flatnonzero(~((X[bad] >= 0) & (X[bad] < 2**31)))
             what = "Negative values in data" if X[bad, column] < 0 else "Values too large"
-            raise ValueError(
-                f"{what} passed to {owner} (input X): {X[bad, column]} in row {bad}, column {column}; categories 0, 1,"
-                " 2, ... are wanted"
-            )
+            text = f"{what} passed to {owner} (input X): {X[bad, column]} in row {bad}, column {column}"
+            raise of_column(ValueError(f"{text}; categories 0, 1, 2, ... are wanted"), column)
 
     states = over_spans(X, bounds_for(X, X.shape[1]), n_jobs, lambda: np.zeros(X.shape[1], X.dtype), add)
     return np.max(states, axis=0).astype(np.int64) + 1

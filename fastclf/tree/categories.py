@@ -5,6 +5,7 @@ import numpy as np
 from .._categories import float_codes, sorted_categories
 from .._columns import as_columns
 from .._csr import sound
+from .._exceptions import of_column
 from .._validation import as_array, as_matrix, feature_names, require_choice, require_integer
 
 # The first words of the names of categorical types in pandas, polars and pyarrow.
@@ -32,7 +33,8 @@ def as_features(X, owner, categories):
         if known is not None:
             matrix[:, j] = float_codes(column, known)
         elif column.dtype == object:
-            raise ValueError(f"column {j} of X holds strings, and {owner} was fitted with numbers; numbers are wanted")
+            text = f"column {j} of X holds strings, and {owner} was fitted with numbers; numbers are wanted"
+            raise of_column(ValueError(text), j)
         else:
             matrix[:, j] = column
     return matrix

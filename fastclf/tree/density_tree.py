@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._exceptions import of_column
 from .._state_table import Array, declare
 from .._threads import advance, map_rows, n_threads
 from .._validation import as_float64, as_matrix, require_integer
@@ -110,10 +111,8 @@ class DensityTree(PrunedTree):
             outside = (box[0] > X) | (box[1] < X)
             if outside.any():
                 row, column = np.argwhere(outside)[0]
-                raise ValueError(
-                    f"X has {X[row, column]} in row {row}, column {column}, beyond bounds;"
-                    " rows within bounds are wanted"
-                )
+                text = f"X has {X[row, column]} in row {row}, column {column}, beyond bounds"
+                raise of_column(ValueError(f"{text}; rows within bounds are wanted"), column)
         with np.errstate(over="ignore"):
             width = box[1] - box[0]
         if not (np.isfinite(width) & (width > 0)).all():
