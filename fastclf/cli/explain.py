@@ -1,6 +1,6 @@
 """The command `fastclf explain`: a description of a fitted model in words."""
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -153,14 +153,11 @@ def _linear(model, names, top, categories):
             lines.append(f"score = sum of weight * column; {classes[1]} where it is above 0, else {classes[0]}")
         else:
             lines.append(f"score of {label} (the class with the largest is predicted):")
-        order = np.argsort(-np.abs(weights), kind="stable")
-        lines += [f"  {weights[j]:+12.5g}  {names[j]}" for j in order[:top] if weights[j] != 0]
-        lines += _more(np.count_nonzero(weights), top, "weights")
-        lines.append(f"  {bias:+12.5g}  (the constant)")
+        # a support vector machine has a margin for each hyperplane
+        margin = model.margin_[i] if hasattr(model, "C_") and len(model.margin_) == len(coef) else None
+        lines += _plane(weights, bias, margin, names, top)
         content[label] = {"constant": bias, "weights": dict(zip(names, weights))}
-        if hasattr(model, "C_") and len(model.margin_) == len(coef):  # the model is a support vector machine
-            lines.append(f"  {model.margin_[i]:12.5g}  (the margin, 1 over the length of the weights)")
-            content[label]["margin"] = model.margin_[i]
+        content[label] |= {} if margin is None else {"margin": margin}
     return {"scores": content}, lines
 
 
@@ -248,8 +245,10 @@ def _support_vectors(model, names, top, categories):
     lines = [f"{n} training rows, the support vectors, decide: {counts}; kernel {model.kernel!r}, {softness}"]
     coef = model.dual_coef_.toarray() if hasattr(model.dual_coef_, "toarray") else model.dual_coef_
     weight = np.abs(coef).max(axis=0)
-    bound = int(np.sum(weight >= np.max(model.C_) * (1 - 1e-9)))
-    lines.append(f"{bound} of them are at the bound C: inside the margin or on its wrong side; the others are on it")
+    bound = _count_at_bound(model, coef)
+    limit = "C" if hasattr(model, "C") else "of their weights"
+    where = "inside the margin or on its wrong side; the others are on it"
+    lines.append(f"{bound} of them are at the bound {limit}: {where}")
     order = np.argsort(-weight, kind="stable")[:top]
     lines.append("those with the largest weights (training rows are numbered from 0):")
     vectors = [np.asarray(model.support_vectors_[i]).ravel() for i in order]
@@ -260,10 +259,43 @@ def _support_vectors(model, names, top, categories):
         lines.append(f"  row {model.support_[i]}, weight {weight[i]:.4g}: {values}")
     content = {"support": model.support_, "n_support": model.n_support_, "at_bound": bound}
     content |= {"dual_coef": coef, "intercept": model.intercept_}
-    if model.kernel == "linear" and len(model.classes_) == 2 and not hasattr(model.coef_, "toarray"):
-        plane, plane_lines = _linear(model, names, top, categories)
+    if model.kernel == "linear" and not hasattr(model.coef_, "toarray"):
+        plane, plane_lines = (_linear if len(model.classes_) == 2 else _planes)(model, names, top, categories)
         content, lines = content | plane, [*plane_lines, *lines]
     return content, [*lines, *_more(n, top, "support vectors")]
+
+
+def _count_at_bound(model, coef):
+    """The number of support vectors whose weight in some pair of classes is the largest that the fit allows."""
+    ends = np.cumsum([0, *model.n_support_])
+    at_bound = np.zeros(ends[-1], bool)
+    for p, (i, j) in enumerate(combinations(range(len(model.classes_)), 2)):
+        for own, other in ((i, j), (j, i)):
+            rows = slice(ends[own], ends[own + 1])
+            most = model.C_[p] * model.class_weight_[own]
+            at_bound[rows] |= np.abs(coef[other - (other > own), rows]) >= most * (1 - 1e-9)
+    return int(at_bound.sum())
+
+
+def _planes(model, names, top, categories):
+    """The hyperplane of each pair of classes, in the way of `_linear`."""
+    lines, content = [f"a vote of {len(model.coef_)} pairs of classes; the class with the most votes is predicted:"], {}
+    pairs = combinations(model.classes_, 2)
+    for (one, other), weights, bias, margin in zip(pairs, model.coef_, model.intercept_, model.margin_):
+        lines.append(f"{one} against {other}: score = sum of weight * column; {one} where it is above 0, else {other}")
+        lines += _plane(weights, bias, margin, names, top)
+        named = {"constant": bias, "weights": dict(zip(names, weights)), "margin": margin}
+        content[f"{one} against {other}"] = named
+    return {"scores": content}, lines
+
+
+def _plane(weights, bias, margin, names, top):
+    """Lines with the largest weights, the constant and, unless it is None, the margin of a hyperplane."""
+    order = np.argsort(-np.abs(weights), kind="stable")
+    lines = [f"  {weights[j]:+12.5g}  {names[j]}" for j in order[:top] if weights[j] != 0]
+    lines += _more(np.count_nonzero(weights), top, "weights")
+    lines.append(f"  {bias:+12.5g}  (the constant)")
+    return lines + ([] if margin is None else [f"  {margin:12.5g}  (the margin, 1 over the length of the weights)"])
 
 
 # Pairs (test of a model, function that explains models of this kind); the first test that is true decides.
