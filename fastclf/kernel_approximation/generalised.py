@@ -17,8 +17,8 @@ class GeneralisedLinearClassifier(Classifier):
     Parameters
     ----------
     feature_map : estimator with `fit` and `transform`, list of callables, or None, default=None
-        A list holds functions phi_1, ..., phi_k of a row, as in FunctionFeatures, which also takes functions of all
-        rows at once. None is PolynomialFeatures(include_bias=False).
+        A list holds functions phi_1, ..., phi_k of a row, as in x[0] * x[1], or of columns, as in X[:, 0] * X[:, 1];
+        see FunctionFeatures. None is PolynomialFeatures(include_bias=False).
     model : classifier, default=None
         None is LeastSquaresClassifier().
 

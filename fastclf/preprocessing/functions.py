@@ -12,8 +12,9 @@ class FunctionFeatures(FeatureMap):
     Parameters
     ----------
     functions : list of callables or None, default=None
-        phi_1, ..., phi_k. Each takes a row, a read-only array of shape (n_features,), and returns a finite number. None
-        stands for the coordinates themselves.
+        phi_1, ..., phi_k. Each takes a row, a read-only array of shape (n_features,), and returns a finite number; or
+        it indexes columns of all rows, as in X[:, 0], and returns an array of shape (n_samples,). None stands for the
+        coordinates themselves.
     vectorized : bool, default=False
         Whether each function takes all rows at once, as a read-only array of shape (n_features, n_samples), and returns
         an array of shape (n_samples,). In `lambda x: x[0] * x[1]` x may be either, and the call for all rows is many
@@ -88,8 +89,7 @@ class FunctionFeatures(FeatureMap):
         rows.flags.writeable = False
         features = np.empty((len(rows), len(functions)))
         for i, function in enumerate(functions):
-            values = function(rows.T) if self.vectorized else [function(row) for row in rows]
-            values = as_float64(values, f"the result of functions[{i}]")
+            values = as_float64(self._values(i, function, rows), f"the result of functions[{i}]")
             if values.shape != (len(rows),):
                 raise ValueError(
                     f"functions[{i}] gives values of shape {values.shape} for {len(rows)} rows; one number per row is"
@@ -100,6 +100,19 @@ class FunctionFeatures(FeatureMap):
                 raise ValueError(f"functions[{i}] gives {values[row]} for row {row}; finite numbers are wanted")
             features[:, i] = values
         return features
+
+    def _values(self, i, function, rows):
+        """What functions[i] gives for the rows, an array of shape (n_samples, n_features)."""
+        try:
+            return function(rows.T) if self.vectorized else [function(row) for row in rows]
+        except IndexError as error:
+            what = f"functions[{i}] asks for what {rows.shape[1]} features do not have ({error})"
+            if self.vectorized:
+                raise ValueError(f"{what}; x[0] to x[{rows.shape[1] - 1}] is wanted") from error
+            try:
+                return function(rows)  # the function indexes columns, as in X[:, 0], or adds along axis 1
+            except IndexError:
+                raise ValueError(f"{what}; x[0] to x[{rows.shape[1] - 1}], or columns X[:, 0], is wanted") from error
 
     def get_feature_names_out(self, input_features=None):
         """The names of the columns: those of the functions, phi1, phi2, ... for functions without a name.

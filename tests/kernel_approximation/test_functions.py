@@ -154,3 +154,19 @@ def test_bad_functions_get_one_sentence(rng, name):
     call, kind, sentence = BAD[name]
     with pytest.raises(kind, match=sentence):
         call(rng.standard_normal((20, 3)))
+
+
+def test_functions_of_columns_are_functions_of_rows(rng):
+    X = rng.standard_normal((30, 2))
+    columns = [lambda X: X[:, 0], lambda X: X[:, 1] ** 2, lambda X: X.sum(axis=1), lambda x: x[0] * x[1]]
+    features = FunctionFeatures(columns).fit_transform(X)
+    np.testing.assert_array_equal(features.T, [X[:, 0], X[:, 1] ** 2, X.sum(axis=1), X[:, 0] * X[:, 1]])
+    model = GeneralisedLinearClassifier(columns).fit(X, X[:, 0] > 0)
+    np.testing.assert_array_equal(np.concatenate([model.predict(X[[i]]) for i in range(30)]), model.predict(X))
+
+
+@pytest.mark.parametrize("vectorized", [False, True])
+def test_a_function_that_asks_for_more_features_than_there_are_is_refused(rng, vectorized):
+    features = FunctionFeatures([first, lambda x: x[5]], vectorized=vectorized).fit(np.ones((8, 2)))
+    with pytest.raises(ValueError, match=r"functions\[1\] asks for what 2 features do not have .*; x\[0\] to x\[1\]"):
+        features.transform(np.ones((4, 2)))
