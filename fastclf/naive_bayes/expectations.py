@@ -29,21 +29,58 @@ def is_discrete(distribution):
 def log_density(kind, distribution, X):
     """The logarithm of the density, or of the probability, of each row of X."""
     if kind == "table":
-        if (
-            X.shape[1] != distribution.ndim
-            or (X < 0).any()
-            or (distribution.shape <= X).any()
-            or (np.floor(X) != X).any()
-        ):
+        if X.shape[1] != distribution.ndim:
+            raise ValueError(
+                f"X has {X.shape[1]} columns; {distribution.ndim}, the dimension of the tables, are wanted"
+            )
+        if (X < 0).any() or (distribution.shape <= X).any() or (np.floor(X) != X).any():
             raise ValueError(
                 f"X has a row that is no index into tables of shape {distribution.shape}; integers within it are wanted"
             )
         return np.log(distribution[tuple(X.T.astype(np.intp))])
-    x = X[:, 0] if X.shape[1] == 1 else X
     if kind == "callable":
-        return np.log(np.asarray(distribution(x), np.float64)).reshape(len(X))
+        density = values_of(distribution, X, "a density")
+        if density.ndim != 1:
+            raise ValueError(f"a density gives {density.shape[1]} numbers per row; one is wanted")
+        if not (density >= 0).all():
+            raise ValueError(f"a density gives {density[~(density >= 0)][0]}; numbers from 0 up are wanted")
+        return np.log(density)
     logarithm = distribution.logpmf if is_discrete(distribution) else distribution.logpdf
-    return np.asarray(logarithm(x), np.float64).reshape(len(X))
+    found = np.asarray(logarithm(X[:, 0] if X.shape[1] == 1 else X), np.float64)
+    if found.size != len(X):
+        raise ValueError(f"X has {X.shape[1]} columns, which is not the dimension of the distributions")
+    return found.reshape(len(X))
+
+
+def values_of(function, X, name, dtype=np.float64, whole=False):
+    """The values of a user's function for all rows, of shape (n,) or (n, m); a number stands for a constant function.
+
+    The function is called with all rows at once: with an array of shape (n, d) or, if X has a single column and not
+    `whole`, of shape (n,), unless it indexes columns, as in X[:, 0].
+    """
+    try:
+        try:
+            values = function(X[:, 0] if X.shape[1] == 1 and not whole else X)
+        except IndexError:
+            if X.shape[1] > 1:
+                raise
+            values = function(X)
+    except ValueError as error:
+        if "truth value" not in str(error):
+            raise
+        raise ValueError(
+            f"{name} is no function of an array ({error}); one that takes all rows at once is wanted, such as"
+            " numpy.vectorize makes of a function of a number"
+        ) from error
+    try:
+        values = np.asarray(values, dtype)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} gives something that is no array of numbers ({error}); numbers are wanted") from None
+    values = np.full(len(X), values) if values.ndim == 0 else values
+    values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+    if values.ndim not in (1, 2) or len(values) != len(X):
+        raise ValueError(f"{name} gives values of shape {values.shape} for {len(X)} rows; one value per row is wanted")
+    return values
 
 
 def draw(kind, distribution, n, rng):

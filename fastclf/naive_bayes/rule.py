@@ -8,6 +8,7 @@ from .._estimator import Classifier, clone
 from .._labels import as_label_vector
 from .._state_table import Array, SizeOf, declare
 from .._validation import (
+    as_array,
     as_float64,
     as_generator,
     as_list,
@@ -16,9 +17,21 @@ from .._validation import (
     encode_labels,
     require_choice,
     require_integer,
+    require_matrix,
 )
 from .base import as_priors
-from .expectations import PANELS, draw, edges_of, integral, is_discrete, kind_of, log_density, majority, terms_of
+from .expectations import (
+    PANELS,
+    draw,
+    edges_of,
+    integral,
+    is_discrete,
+    kind_of,
+    log_density,
+    majority,
+    terms_of,
+    values_of,
+)
 from .joints import normalise
 
 
@@ -80,12 +93,10 @@ class BayesClassifier:
         if self._kind == "frozen" and len(set(map(is_discrete, self.densities))) != 1:
             raise TypeError("densities are discrete and continuous distributions; only one of the two kinds is wanted")
         if self._kind == "table":
-            self.densities = [as_float64(table, f"densities[{k}]") for k, table in enumerate(self.densities)]
-            for table in self.densities:
-                if table.shape != self.densities[0].shape or (table < 0).any() or not np.isclose(table.sum(), 1):
-                    raise ValueError(
-                        "densities has a wrong table; tables of one shape, each of probabilities with sum 1, are wanted"
-                    )
+            self.densities = [_as_table(table, f"densities[{k}]") for k, table in enumerate(self.densities)]
+            if len({table.shape for table in self.densities}) > 1:
+                shapes = [table.shape for table in self.densities]
+                raise ValueError(f"densities has tables of the shapes {shapes}; tables of one shape are wanted")
         self._distributions = self.densities
 
     @classmethod
@@ -96,8 +107,9 @@ class BayesClassifier:
         ----------
         eta : callable or array
             Of two classes eta(X) = P(1 | x) for rows X, of shape (n_samples,); of more, the probabilities of all
-            classes, of shape (n_samples, n_classes). An array has these for each entry of a table mu: it has the shape
-            of mu, or the shape of mu followed by the number of classes.
+            classes, of shape (n_samples, n_classes). X has shape (n_samples, n_features); of a single variable it has
+            shape (n_samples,), unless the function indexes columns, as in X[:, 0]. An array has these for each entry of
+            a table mu: it has the shape of mu, or the shape of mu followed by the number of classes.
         mu : frozen distribution of SciPy, callable or array of probabilities
             The distribution of x, in one of the forms of `densities`.
         cost_matrix : array-like of shape (n_classes, n_decisions), default=None
@@ -111,8 +123,11 @@ class BayesClassifier:
 
     def predict_joint_log_proba(self, X):
         """log P(x, class), of shape (n_samples, n_classes)."""
-        X = np.asarray(X)
+        X = as_array(X, "X")
         X = X[:, None] if X.ndim == 1 else X
+        require_matrix(X, "X", type(self).__name__)
+        if X.dtype.kind not in "biuf":
+            X = as_float64(X, "X")
         return self._joint_logs(X)
 
     def _joint_logs(self, X):
@@ -164,9 +179,10 @@ class BayesClassifier:
 
         Parameters
         ----------
-        rule : callable
-            rule(X) gives a decision, a column number of `cost_matrix`, for each row of X, of shape (n_samples,
-            n_features).
+        rule : callable or fitted classifier
+            A function: rule(X) gives a decision, a column number of `cost_matrix`, for each row of X, of shape
+            (n_samples, n_features). Of a classifier the labels are decisions, if they are such numbers, or else stand
+            for the decisions in the order of `classes_`.
         n, random_state, support
             As for `risk`. Where the rule jumps inside of a panel of an integral, panels are halved until the change is
             below 1e-14.
@@ -175,13 +191,16 @@ class BayesClassifier:
         -------
         risk : (value, standard_error)
         """
+        n_decisions = self.cost_matrix.shape[1]
+        if not callable(rule):
+            rule = _decisions_of(rule, n_decisions)
 
         def cost(X, joint):
-            decided = np.asarray(rule(X))
-            if decided.shape != (len(X),) or not np.isin(decided, range(self.cost_matrix.shape[1])).all():
+            decided = values_of(rule, X, "rule", None, whole=True)
+            if decided.ndim != 1 or not np.isin(decided, range(n_decisions)).all():
                 raise ValueError(
                     f"rule gives values of shape {decided.shape}, {decided.ravel()[:3].tolist()} first, for {len(X)}"
-                    f" rows; a number from 0 to {self.cost_matrix.shape[1] - 1} is wanted for each row"
+                    f" rows; a number from 0 to {n_decisions - 1} is wanted for each row"
                 )
             return np.einsum("ij,ji->i", joint, self.cost_matrix[:, decided.astype(np.intp)])
 
@@ -246,7 +265,7 @@ class BayesClassifier:
         Devroye, Györfi, Lugosi (1996), theorem 5.6.
         """
         if require_integer("k", k, 1) % 2 == 0 or not np.array_equal(self.cost_matrix, 1 - np.eye(2)):
-            raise ValueError(f"k is {k}; an odd number, and two classes with equal costs, are wanted")
+            raise ValueError(f"k is {k}; an odd number is wanted, and two classes with equal costs")
         risk = self.risk(n, random_state, support)
         return Risk(risk.value + float(1 / np.sqrt(k * np.e)), risk.standard_error)
 
@@ -304,8 +323,8 @@ class BayesClassifier:
         """
         if self._kind == "callable":
             raise TypeError(
-                "densities are callables, which cannot be sampled; tables or frozen distributions are wanted, or the"
-                " argument support where a risk is asked"
+                "densities, or mu, are functions, which cannot be sampled; tables or frozen distributions are wanted,"
+                " or for a risk the argument support, the bounds of x"
             )
         return self._sample(require_integer("n", n, 1), as_generator(random_state))
 
@@ -319,9 +338,38 @@ class BayesClassifier:
         return X, classes
 
 
+def _decisions_of(model, n_decisions):
+    """The rule of a fitted classifier, as a function that gives decisions, numbers below n_decisions."""
+    if isinstance(model, type) or not hasattr(model, "predict"):
+        raise TypeError(f"rule is {described(model)}; a function of rows, or a fitted classifier, is wanted")
+    classes = getattr(model, "classes_", None)
+    if classes is None or np.isin(classes, range(n_decisions)).all():
+        return model.predict
+    if len(classes) != n_decisions:
+        raise ValueError(
+            f"rule has the labels {described(classes)}; {n_decisions} labels, one per decision, are wanted"
+        )
+    return lambda X: np.searchsorted(classes, model.predict(X))
+
+
 def _mean(costs):
     """A Risk: the mean of the costs of randomly drawn rows, with its standard error."""
     return Risk(float(costs.mean()), float(costs.std(ddof=1) / np.sqrt(len(costs))))
+
+
+def _as_table(table, name):
+    """A table of probabilities as an array."""
+    if np.ndim(table) == 0:
+        raise TypeError(
+            f"{name} is {described(table)}; a frozen distribution, a function, or an array of probabilities, is wanted"
+        )
+    table = as_float64(table, name)
+    if not (table >= 0).all() or not np.isclose(table.sum(), 1):
+        raise ValueError(
+            f"{name} has the sum {table.sum()} and the least entry {table.min(initial=0)}; probabilities, with the sum"
+            " 1, are wanted"
+        )
+    return table
 
 
 def _as_bounds(support):
@@ -344,14 +392,17 @@ class _OfPosterior(BayesClassifier):
 
     def __init__(self, eta, mu, cost_matrix):
         self.eta, self._kind = eta, kind_of(mu)
-        mu = np.asarray(mu, np.float64) if self._kind == "table" else mu
-        if self._kind == "table" and ((mu < 0).any() or not np.isclose(mu.sum(), 1)):
-            raise ValueError(f"mu has the sum {mu.sum()} and the least entry {mu.min()}; probabilities are wanted")
+        mu = _as_table(mu, "mu") if self._kind == "table" else mu
         self._distributions, n_classes = [mu], 2
         if not callable(eta):
             self.eta = as_float64(eta, "eta")
+            if self._kind == "table" and self.eta.shape == (1,) != mu.shape:
+                self.eta = np.full(mu.shape, self.eta[0])  # the same probability everywhere
             if self._kind != "table" or self.eta.shape[: mu.ndim] != mu.shape or self.eta.ndim > mu.ndim + 1:
-                raise ValueError(f"eta is {described(self.eta)}; a function, or an array for a table mu, is wanted")
+                shapes = f" of shape {mu.shape}" if self._kind == "table" else ""
+                raise ValueError(
+                    f"eta is {described(self.eta)}; a function, or an array for a table mu{shapes}, is wanted"
+                )
             n_classes = 2 if self.eta.ndim == mu.ndim else self.eta.shape[-1]
         self.cost_matrix = _as_costs(cost_matrix, n_classes if cost_matrix is None else len(cost_matrix))
 
@@ -362,14 +413,21 @@ class _OfPosterior(BayesClassifier):
     def _posterior(self, X):
         """The posterior probabilities P(class | x) of rows, from eta, as an array of shape (n_samples, n_classes)."""
         if callable(self.eta):
-            p = as_float64(self.eta(X[:, 0] if X.shape[1] == 1 else X), "the result of eta")
+            p = values_of(self.eta, X, "eta")
         else:
             p = self.eta[tuple(X.T.astype(np.intp))]
         p = np.column_stack([1 - p, p]) if p.ndim == 1 else p
-        if p.shape != (len(X), len(self.cost_matrix)) or not (p >= 0).all() or not np.allclose(p.sum(axis=1), 1):
+        if p.shape[1] != len(self.cost_matrix):
             raise ValueError(
-                f"eta gives values of shape {p.shape}; probabilities of shape {(len(X), len(self.cost_matrix))}, which"
-                " add up to 1 in each row, are wanted, or for two classes the probability of class 1"
+                f"eta gives {p.shape[1]} numbers per row, and cost_matrix has {len(self.cost_matrix)} classes; as many"
+                " numbers as classes are wanted (cost_matrix=1 - numpy.eye(n_classes) tells their number), or of two"
+                " classes the probability of class 1"
+            )
+        if not (p >= 0).all() or not np.allclose(p.sum(axis=1), 1):
+            row = int(np.argmin((p >= 0).all(axis=1) & np.isclose(p.sum(axis=1), 1)))
+            raise ValueError(
+                f"eta gives the probabilities {p[row].tolist()} for x = {X[row].tolist()}; numbers from 0 up with the"
+                " sum 1 are wanted"
             )
         return p
 

@@ -166,7 +166,7 @@ def test_models_of_scikit_learn_sparse_rows_and_tables_are_taken(rng):
 BAD = {
     "priors": (lambda: BayesClassifier([0.5, 0.6], [[1.0], [1.0]]), "sum of the priors should be 1"),
     "kinds": (lambda: BayesClassifier([0.5, 0.5], [[1.0], stats.norm()]), "one kind is wanted"),
-    "table": (lambda: BayesClassifier([0.5, 0.5], [[1.0], [0.5]]), "a wrong table"),
+    "table": (lambda: BayesClassifier([0.5, 0.5], [[1.0], [0.5]]), "the sum 0.5"),
     "cost": (lambda: BayesClassifier([1.0], [[1.0]], [1.0]), r"cost_matrix has shape \(1,\)"),
     "index": (lambda: BayesClassifier([1.0], [[1.0]]).predict([[1]]), "no index into tables"),
     "sampling": (lambda: BayesClassifier([1.0], [np.sin]).sample(), "cannot be sampled"),
@@ -289,13 +289,65 @@ def test_callables_of_several_variables_have_a_risk_with_its_error():
 @pytest.mark.parametrize(("call", "sentence"), [
     (lambda: BayesClassifier.from_posterior([0.5], stats.norm()), "eta is an array .* a function, or an array for a"),
     (lambda: BayesClassifier.from_posterior([0.5], [0.5]), "mu has the sum 0.5"),
-    (lambda: BayesClassifier.from_posterior(lambda x: 2 + 0 * x, stats.norm()).predict([0.0]), "eta gives values of"),
+    (lambda: BayesClassifier.from_posterior(lambda x: 2 + 0 * x, stats.norm()).predict([0.0]), "eta gives the"),
     (lambda: BayesClassifier.from_posterior(tail, stats.norm().pdf).risk(support=(0, 1)), "mu has the integral 0.34"),
     (lambda: BayesClassifier.from_posterior(tail, stats.norm()).neighbors_risk(2), "an odd k and two classes"),
     (lambda: BayesClassifier.from_posterior(tail, stats.norm()).neighbors_bound(2), "k is 2; an odd number"),
-    (lambda: BayesClassifier.from_posterior(tail, stats.norm()).risk_of(len), r"rule gives values of shape \(\)"),
+    (lambda: BayesClassifier.from_posterior(tail, stats.norm()).risk_of(len), "rule gives values of shape"),
 ])  # fmt: skip
 def test_wrong_posteriors_and_rules_get_one_sentence(call, sentence):
     with pytest.raises(ValueError, match=sentence) as caught:
         call()
     assert "\n" not in str(caught.value)
+
+
+ETAS = [lambda x: x, lambda X: X[:, 0], lambda X: X[:, :1], np.vectorize(lambda x: x)]
+
+
+@pytest.mark.parametrize("eta", ETAS)
+def test_functions_of_one_variable_take_numbers_or_rows(eta):
+    rule = BayesClassifier.from_posterior(eta, stats.uniform())
+    assert rule.risk().value == pytest.approx(0.25)
+    assert rule.neighbors_risk().value == pytest.approx(1 / 3)
+    assert rule.predict([0.2, 0.7]).tolist() == rule.predict([[0.2], [0.7]]).tolist() == [0, 1]
+    densities = BayesClassifier([0.5, 0.5], [lambda x: 2 * (1 - eta(x)), lambda x: 2 * eta(x)])
+    assert densities.risk(support=(0, 1)).value == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("rule", [
+    lambda x: x > 0.5, lambda X: X[:, 0] > 0.5, lambda X: 1 * (X > 0.5),
+    KNeighborsClassifier(1).fit([[0.0], [1.0]], [0, 1]), KNeighborsClassifier(1).fit([[0.0], [1.0]], ["no", "yes"]),
+    KNeighborsClassifier(1).fit([[0.0], [1.0]], [False, True]),
+    BayesClassifier.from_posterior(ETAS[0], stats.uniform()),
+])  # fmt: skip
+def test_a_rule_is_a_function_of_numbers_or_rows_or_a_fitted_model(rule):
+    known = BayesClassifier.from_posterior(ETAS[0], stats.uniform())
+    assert known.risk_of(rule).value == pytest.approx(0.25)
+    assert known.risk_of(lambda x: 1).value == pytest.approx(0.5)
+
+
+UNIFORM = BayesClassifier.from_posterior(ETAS[0], stats.uniform())
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: BayesClassifier.from_posterior(lambda x: 0.3 if x < 0.5 else 0.7, stats.uniform()).risk(), "vectorize"),
+    (lambda: BayesClassifier.from_posterior(lambda x: 2 - x, stats.uniform()).risk(), "eta gives the probabilities"),
+    (lambda: BayesClassifier.from_posterior(lambda x: x[:3], stats.uniform()).risk(), "one value per row"),
+    (lambda: BayesClassifier.from_posterior(lambda x: "a", stats.uniform()).risk(), "no array of numbers"),
+    (lambda: BayesClassifier.from_posterior(ETAS[0], 0.5), "mu is 0.5; a frozen distribution"),
+    (lambda: BayesClassifier.from_posterior([0.2, 0.3, 0.4], [0.5, 0.5]), r"table mu of shape \(2,\)"),
+    (lambda: BayesClassifier([0.5, 0.5], [0.5, 0.5]), r"densities\[0\] is 0.5; a frozen distribution"),
+    (lambda: BayesClassifier([0.5, 0.5], [[0.5, 0.5], [0.2, 0.9]]), r"densities\[1\] has the sum 1.1"),
+    (lambda: BayesClassifier([0.5, 0.5], [lambda x: -x, abs]).predict([1.0]), "a density gives -1.0"),
+    (lambda: BayesClassifier([0.5, 0.5], [[0.5, 0.5], [0.2, 0.8]]).predict([[0, 1]]), "X has 2 columns; 1"),
+    (lambda: UNIFORM.predict(0.3), "2D array"),
+    (lambda: UNIFORM.predict([[[0.3]]]), "shape"),
+    (lambda: UNIFORM.predict(["a"]), "no array of numbers"),
+    (lambda: UNIFORM.predict([[0.1, 0.2]]), "X has 2 columns"),
+    (lambda: UNIFORM.risk_of([0, 1]), "rule is .*; a function of rows, or a fitted classifier, is wanted"),
+    (lambda: UNIFORM.risk_of(lambda x: x), "rule gives values"),
+    (lambda: UNIFORM.risk_of(KNeighborsClassifier(1).fit([[0.0], [1.0], [2.0]], list("abc"))), "one per decision"),
+])  # fmt: skip
+def test_what_the_rule_cannot_use_is_refused_in_one_sentence(call, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        call()
