@@ -53,6 +53,7 @@ _COMPOUND = {
     "prior",
     "priors",
     "random_state",
+    "reading",
     "refit",
     "scoring",
     "thresholds",

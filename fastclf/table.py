@@ -64,6 +64,8 @@ class Table:
             columns = range(columns.shape[1])
         self.columns = list(columns.T) if isinstance(columns, np.ndarray) else columns
         self.names = names
+        # for each column of a text the decimal mark, if it is known, and how the whole text was read; otherwise None
+        self.marks = self.reading = None
         self.open_ended = False  # whether columns that are missing at the end of a row are zeros, as in a LIBSVM text
 
     @classmethod
@@ -110,13 +112,17 @@ class Table:
         names = None if self.names is None else [self.names[j] for j in kept]
         if self.matrix is not None:
             return type(self)(np.ascontiguousarray(self.matrix[:, kept]), names)
-        return type(self)([self.columns[j] for j in kept], names)
+        table = type(self)([self.columns[j] for j in kept], names)
+        table.reading, table.marks = self.reading, None if self.marks is None else [self.marks[j] for j in kept]
+        return table
 
     def rows(self, chosen):
         """The table with only the chosen rows."""
         if self.matrix is not None:
             return type(self)(self.matrix[chosen], self.names)
-        return type(self)([column[chosen] for column in self.columns], self.names)
+        table = type(self)([column[chosen] for column in self.columns], self.names)
+        table.reading, table.marks = self.reading, self.marks
+        return table
 
     def complete(self):
         """A mask of the rows without a missing value."""
@@ -229,8 +235,10 @@ class TableClassifier(Classifier, shortcuts=True):
     target : str, default=None
         A name for the labels, for display.
     date_orders : dict, default=None
-        For `fastclf predict`, by the name or the position of columns of dates such as 3/4/2024 in files: 'day' or
-        'month', whichever comes first. Other dates need no entry.
+        By the name or the position of columns of dates: 'day', 'month' or 'year', whichever comes first. Only dates
+        such as 3/4/2024 need an entry.
+    reading : dict, default=None
+        For `fastclf predict`: how the file of the training was read. `train` writes it.
 
     Attributes
     ----------
@@ -277,7 +285,9 @@ class TableClassifier(Classifier, shortcuts=True):
         model_=Part(Classifier, "predict"),
     )
 
-    def __init__(self, model=None, *, names=None, categories=None, scale="auto", target=None, date_orders=None):
+    def __init__(
+        self, model=None, *, names=None, categories=None, scale="auto", target=None, date_orders=None, reading=None
+    ):
         self._take(locals())
 
     def _model(self):
@@ -339,9 +349,13 @@ class TableClassifier(Classifier, shortcuts=True):
             raise ValueError(f"scale is {described(self.scale)}; True, False or 'auto' is wanted")
         orders = {} if self.date_orders is None else self.date_orders
         if not isinstance(orders, dict) or not all(
-            isinstance(order, str) and order in ("day", "month") for order in orders.values()
+            isinstance(order, str) and order in ("day", "month", "year") for order in orders.values()
         ):
-            raise ValueError(f"date_orders is {described(orders)}; a dict of columns to 'day' or 'month' is wanted")
+            raise ValueError(
+                f"date_orders is {described(orders)}; a dict of columns to 'day', 'month' or 'year' is wanted"
+            )
+        if not isinstance(self.reading, dict | None):
+            raise TypeError(f"reading is {described(self.reading)}; a dict, or None, is wanted")
         table = Table.of(X)
         names, categories = table.names, self._given_categories(table)
         if self.names is not None:

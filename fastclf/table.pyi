@@ -15,6 +15,7 @@ class TableClassifier:
     scale: Any
     target: Any
     date_orders: Any
+    reading: Any
     model_: Any
     classes_: NDArray[Any]
     categories_: Sequence[Any] | Sequence[str]
@@ -23,7 +24,7 @@ class TableClassifier:
     shifted_: Bool
     n_features_in_: int
     feature_names_in_: NDArray[Any]
-    def __init__(self, model: Any = None, *, names: Sequence[str] | None = None, categories: Sequence[Any] | None = None, scale: Bool | Literal['auto'] = 'auto', target: str | None = None, date_orders: Mapping[Any, Any] | None = None) -> None: ...
+    def __init__(self, model: Any = None, *, names: Sequence[str] | None = None, categories: Sequence[Any] | None = None, scale: Bool | Literal['auto'] = 'auto', target: str | None = None, date_orders: Mapping[Any, Any] | None = None, reading: Mapping[Any, Any] | None = None) -> None: ...
     def decision_function(self, X: Rows) -> NDArray[Any]: ...
     def features(self, X: Rows) -> Any: ...
     def fit(self, X: Any, y: Rows, sample_weight: Rows | None = None) -> Self: ...

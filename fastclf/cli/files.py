@@ -1,5 +1,6 @@
 """Tables and labels from files and pipes; an error is described in one sentence."""
 
+import codecs
 import difflib
 import gzip
 import io
@@ -61,12 +62,18 @@ class Reading(NamedTuple):
 
     header: whether the first line has names (guess: if it contains no number). separator: the mark between cells.
     decimal: "," or ".". encoding: a name that Python knows (guess: UTF-16 by its mark, otherwise UTF-8).
+    decimals: {name or position of a column: its decimal mark}. texts: the names or positions of columns that hold no
+    numbers. likely: marks that a text like this one had, which are tried before a guess: a dict with the keys
+    "separator" and "encoding".
     """
 
     header: bool | None = None
     separator: str | None = None
     decimal: str | None = None
     encoding: str | None = None
+    decimals: dict | None = None
+    texts: tuple = ()
+    likely: dict | None = None
 
 
 AS_GUESSED = Reading()
@@ -115,7 +122,24 @@ class Source:
         marks = file.read(2)
         file.seek(0)
         guess = "utf-16" if marks in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+        likely = (self.reading.likely or {}).get("encoding")
+        if likely is not None and self.reading.encoding is None and guess == "utf-8-sig" and not _is_utf8(file):
+            guess = likely
         return io.TextIOWrapper(file, encoding=self.reading.encoding or guess, newline="")
+
+
+def _is_utf8(file):
+    """Whether the bytes of a file are UTF-8; the file is left at its begin."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for data in iter(lambda: file.read(1 << 20), b""):
+            decoder.decode(data)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    finally:
+        file.seek(0)
+    return True
 
 
 def _kind(data):
@@ -129,11 +153,11 @@ def read(path, reading=AS_GUESSED):
     """(X, names) of a file with numbers only: the matrix, and its column names or None."""
     source = Source(path, reading)
     with blame(source.name):
-        if source.kind == "csv":
-            X, names = text_formats.read_numbers(source)
-            if 0 in X.shape:
+        found = text_formats.read_numbers(source) if source.kind == "csv" else None
+        if found is not None:
+            if 0 in found[0].shape:
                 raise ValueError("there are no rows; at least one is wanted")
-            return X, names
+            return found
         table, _ = _READERS[source.kind](source, None, False)
         X = table.matrix if table.is_sparse else _matrix(_numbers(table))
     return X, table.names

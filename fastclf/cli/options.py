@@ -15,7 +15,7 @@ import numpy as np
 import fastclf
 
 from ..table import Table, TableClassifier
-from .columns import ids, parts_wanted, refined
+from .columns import Memory, ids, parts_wanted, refined
 from .files import FORMATS, Reading, RequestError, blame, find_column, read_table
 
 DATA_HELP = f"{FORMATS}, packed with gzip (.gz) or not; - is standard input"
@@ -163,7 +163,8 @@ class Data:
 
     def __init__(self, args, path=None, like=None):
         path = path or args.data
-        table, y, target = read_table(path, args.target, reading(args))
+        told = reading(args) if like is None else like.told(args)
+        table, y, target = read_table(path, args.target, told)
         self._take(args, "standard input" if str(path) == "-" else path.name, table, y, target, like)
 
     @classmethod
@@ -185,13 +186,14 @@ class Data:
                     raise ValueError("every row has a missing value; --missing keep uses such rows")
                 table, self.y = table.rows(complete), self.y[complete]
             if like is None:
-                table, self.orders = _refined(args, table)
+                self.reading, (table, self.memory) = table.reading, _refined(args, table)
                 table = self._without_ids(args, table)
                 numbers = [find_column(column, table.names, table.shape[1]) for column in args.categorical]
                 self.names, self.categories = table.names, table.categories(numbers)
             else:
-                self.names, self.categories, self.orders = like.names, like.categories, like.orders
-                table = as_trained(table, self.names, self.categories, self.orders)
+                self.names, self.categories, self.memory = like.names, like.categories, like.memory
+                self.reading = like.reading
+                table = as_trained(table, self.names, self.categories, self.memory)
                 table = table.widened(len(self.categories))
             self.X = table.encode(self.categories, self.names)
         self.scale = {"yes": True, "no": False, "auto": "auto"}[args.scale]
@@ -259,12 +261,18 @@ class Data:
             categories=self.categories,
             scale=self.scale,
             target=self.target,
-            date_orders=self.orders or None,
+            date_orders=self.memory.orders or None,
+            reading=written(self.reading, self.memory),
         )
+
+    def told(self, args):
+        """The Reading of another file with the same columns."""
+        saved = written(self.reading, self.memory)
+        return reading_of(args, saved, self.memory.orders, self.names, self.categories)[0]
 
 
 def _refined(args, table):
-    """(the table with numbers in place of texts that stand for numbers or dates, the orders of day and month).
+    """(the table with numbers in place of texts that stand for numbers or dates, the Memory of how they were read).
 
     A printed line tells of each column that is changed.
     """
@@ -275,24 +283,49 @@ def _refined(args, table):
     if parts and table.names is None:
         raise ValueError("--date-parts is given for columns without names; a first line with names is wanted")
     assumed = None if args.dates is None else args.dates.removesuffix("-first")
-    table, notes, orders = refined(table, as_texts, parts, assumed=assumed)
+    table, notes, memory = refined(table, as_texts, parts, assumed=assumed)
     if not getattr(args, "quiet", False):
         for note in notes:
             print(f"fastclf: {note}", file=sys.stderr)
-    return table, orders
+    return table, memory
 
 
-def as_trained(table, names, categories, orders):
-    """A table of new rows, refined as the table of the training.
-
-    `names` may be None; `orders` are those of day and month in the dates of the training, or None.
-    """
+def as_trained(table, names, categories, memory, assumed=None):
+    """A table of new rows, of columns of the training, refined as the table of the training; `names` may be None."""
     if table.names is None or names is None:
         as_texts = [j for j, known in enumerate(categories) if known is not None]
-        return refined(table, as_texts, orders=orders).table
+        return refined(table, as_texts, memory=memory, assumed=assumed).table
+    parts = parts_wanted(table, names)
+    unused = [j for j, name in enumerate(table.names) if name not in names and j not in parts]
+    if 0 < len(unused) < len(table.names):  # their values may be of any kind
+        table = table.without(unused)
+        parts = parts_wanted(table, names)
     as_texts = [name for name, known in zip(names, categories) if known is not None]
-    places = [j for j, name in enumerate(table.names) if name in as_texts]
-    return refined(table, places, parts_wanted(table, names), orders).table
+    return refined(table, [j for j, name in enumerate(table.names) if name in as_texts], parts, memory, assumed).table
+
+
+def written(reading, memory):
+    """The argument `reading` of a TableClassifier: a dict with how a text was read, without what is not known."""
+    found = {} if reading is None else reading._asdict()
+    found = {name: found[name] for name in ("header", "separator", "encoding") if found.get(name) is not None}
+    found |= {"decimals": memory.decimals} if memory.decimals else {}
+    found |= {"faulty": list(memory.faulty)} if memory.faulty else {}
+    return found or None
+
+
+def reading_of(args, saved, orders, names, categories):
+    """(Reading, Memory) for new rows: options of the command line come first, then how the training's text was read.
+
+    saved: the argument `reading` of a TableClassifier, or None; orders: its `date_orders`, or None.
+    """
+    saved, given = saved or {}, reading(args)
+    keys = range(len(categories)) if names is None else names
+    texts = tuple(key for key, known in zip(keys, categories) if known is not None)
+    decimals = {} if given.decimal else saved.get("decimals", {})
+    likely = {name: saved[name] for name in ("separator", "encoding") if name in saved}
+    header = saved.get("header") if given.header is None else given.header
+    memory = Memory(orders or {}, decimals, tuple(saved.get("faulty", ())))
+    return given._replace(header=header, decimals=decimals, texts=texts, likely=likely), memory
 
 
 def parse_settings(settings, option="--set"):

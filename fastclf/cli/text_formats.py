@@ -35,26 +35,124 @@ _COLUMNS = 1 << 24
 
 
 def read_csv(source):
-    """A Table. A column has numbers if every entry is a number or missing, otherwise strings."""
+    """A Table. A column has numbers if every entry is a number or missing, otherwise strings.
+
+    The decimal mark of a column is the one that the reading has for it, or for the file. Otherwise cells such as
+    12.345, in which the point may also be between thousands, have decimal points, unless decimal commas occur in other
+    columns of the file and decimal points do not. The table's attribute `reading` is the reading with all guesses.
+    """
     with source.text() as file:
         reading = _guessed(file, source.reading)
         names, lines = _lines(file, reading)
         names = names and _numbered(names)
-        columns, n_columns = [], names and len(names)
+        columns, n_columns = None, names and len(names)
         while chunk := list(islice(lines, _LINES)):
             n_columns = n_columns or len(chunk[0][1])
             for number, line in chunk:
                 if len(line) != n_columns:
                     raise ValueError(f"line {number} has {len(line)} columns, the lines before it have {n_columns}")
-            more = [_column(cells, reading.decimal) for cells in zip(*(line for _, line in chunk))]
-            columns = [[*parts, part] for parts, part in zip(columns or [[] for _ in more], more)]
-    return Table([_joined(parts) for parts in columns], names)
+            if columns is None:
+                keys = names or range(n_columns)
+                columns = [_Cells(key in reading.texts, (reading.decimals or {}).get(key)) for key in keys]
+            for column, cells in zip(columns, zip(*(line for _, line in chunk))):
+                column.add(cells, reading.decimal)
+    columns = columns or []
+    shown, mark = {column.shows_comma() for column in columns}, source.reading.decimal
+    if mark is None and (True in shown) != (False in shown):
+        mark = "," if True in shown else "."
+    table = Table([column.joined(mark) for column in columns], names)
+    table.marks = [column.mark or mark for column in columns]
+    table.reading = reading._replace(decimal=source.reading.decimal)
+    return table
+
+
+class _Cells:
+    """A column of a text, of which parts are added; `mark` is the decimal mark, if it is known.
+
+    A part is (numbers with decimal points or None, numbers with decimal commas or None, texts or None). Texts are kept
+    only where neither array of numbers could restore them.
+    """
+
+    def __init__(self, is_text, mark):
+        self.is_text, self.mark, self.parts = is_text, mark, []
+
+    def add(self, cells, decimal):
+        """Add cells; `decimal` is the mark of the file: "," allows decimal points, too."""
+        if self.is_text:
+            self.parts.append((None, None, _texts(cells)))
+            return
+        try:
+            points = np.array(cells, dtype=np.float64)
+        except ValueError:
+            cells = _texts(cells).tolist()
+            try:
+                points = np.array([np.nan if cell is None else cell for cell in cells], dtype=np.float64)
+            except ValueError:
+                points = None
+        commas, alike = None, False
+        if (self.mark or decimal) == ",":
+            alike = points is not None and not any("." in cell for cell in cells if cell)
+            if alike:
+                commas = points
+            elif all(DECIMAL_COMMA.fullmatch(cell.strip()) for cell in cells if cell and cell not in MISSING):
+                commas = comma_numbers(cells)
+        kept = not alike and (points is None) == (commas is None)
+        self.parts.append((points, commas, _texts(cells) if kept else None))
+
+    def shows_comma(self):
+        """Whether cells show a decimal comma (True) or a decimal point (False); None if neither."""
+        if self.is_text or not self.parts:
+            return None
+        if all(points is not None for points, _, _ in self.parts):
+            return None if all(commas is not None for _, commas, _ in self.parts) else False
+        return True if all(commas is not None for _, commas, _ in self.parts) else None
+
+    def joined(self, mark):
+        """The whole column; `mark` is the decimal mark where cells do not show it."""
+        mark = self.mark or mark
+        points, commas = ([part[i] for part in self.parts] for i in (0, 1))
+        with_points, with_commas = (all(part is not None for part in parts) for parts in (points, commas))
+        self.mark = {True: ",", False: "."}.get(self.shows_comma(), self.mark)
+        if with_commas and (mark == "," or not with_points):
+            return np.concatenate(commas)
+        if with_points:
+            return np.concatenate(points)
+        return np.concatenate([_as_texts(*part) for part in self.parts])
+
+
+def comma_numbers(cells):
+    """The numbers of texts with decimal commas, in which points are between thousands."""
+    texts = ("nan" if not cell or cell in MISSING else cell.replace(".", "").replace(",", ".") for cell in cells)
+    return np.array(list(texts), dtype=np.float64)
+
+
+def _texts(cells):
+    """Cells as an array of texts, None if missing."""
+    return np.array([None if cell in MISSING or cell is None else cell for cell in map(_stripped, cells)], dtype=object)
+
+
+def _stripped(cell):
+    return cell and cell.strip()
+
+
+def _as_texts(points, commas, kept):
+    """A part of `_Cells` as texts."""
+    if kept is not None:
+        return kept
+    if points is not None:
+        return texts(points)
+    return np.array([text and text.replace(".", ",") for text in texts(commas).tolist()], dtype=object)
 
 
 def read_numbers(source):
-    """(X, names) of a text with numbers only, four times as fast as `read_csv`."""
+    """(X, names) of a text with numbers only; one without commas in numbers four times as fast as by `read_csv`."""
     with source.text() as file:
         reading = _guessed(file, source.reading)
+        if source.reading.decimal == "," or (
+            reading.decimal == "," and any("," in line for line in islice(file, 1, None))
+        ):
+            return None
+        file.seek(0)
         names, _ = _lines(file, reading)
         file.seek(0)
         first = next((number for number, _ in _rows(file, reading)), 1)
@@ -62,12 +160,11 @@ def read_numbers(source):
         file.seek(0)
         for _ in range(n_header):
             file.readline()
-        lines = file if reading.decimal == "." else (line.replace(",", ".") for line in file)
         options = {"delimiter": reading.separator, "quotechar": '"', "comments": None, "ndmin": 2}
         try:
             # The caller refuses a file without rows, about which NumPy warns.
             with warnings.catch_warnings(action="ignore"):
-                return np.loadtxt(lines, **options), names
+                return np.loadtxt(file, **options), names
         except ValueError as error:
             file.seek(0)
             raise ValueError(_first_fault(file, reading) or error) from error
@@ -88,7 +185,9 @@ def _guessed(file, reading):
         mark for mark in ";\t|," if first and mark in first[0]
     ]  # the comma is tried last as separator, because it may be a decimal comma
     regular = [mark for mark in marks if len({line.count(mark) for line in first}) == 1]
-    separator = reading.separator or next(iter([*regular, *sorted(marks)]), ",")
+    likely = (reading.likely or {}).get("separator")
+    known = [likely] if likely is not None and first and likely in first[0] else []
+    separator = reading.separator or next(iter([*known, *regular, *sorted(marks)]), ",")
     return reading._replace(separator=separator, decimal=reading.decimal or ("." if separator == "," else ","))
 
 
@@ -129,27 +228,6 @@ def _numbered(names):
             )
         unique.append(name)
     return unique
-
-
-def _column(cells, decimal):
-    """The entries of a column as numbers, if all are numbers, otherwise as objects."""
-    try:
-        return np.array(cells, dtype=np.float64)
-    except ValueError:
-        cells = [None if cell in MISSING else cell for cell in map(str.strip, cells)]
-    given = [cell for cell in cells if cell is not None]
-    if decimal == "," and all(map(DECIMAL_COMMA.fullmatch, given)):
-        cells = [cell and cell.replace(".", "").replace(",", ".") for cell in cells]
-    try:
-        return np.array([np.nan if cell is None else cell for cell in cells], dtype=np.float64)
-    except ValueError:
-        return np.array(cells, dtype=object)
-
-
-def _joined(parts):
-    if all(part.dtype.kind == "f" for part in parts):
-        return np.concatenate(parts)
-    return np.concatenate([texts(part) for part in parts])
 
 
 def _first_fault(file, reading):

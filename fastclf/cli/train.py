@@ -23,7 +23,7 @@ from .options import (
     check_out,
     command,
     open_saved,
-    reading,
+    reading_of,
     rendered,
     show,
 )
@@ -113,9 +113,13 @@ def run_train(args):
 
 def read_new(args, model):
     """(matrix for the model, labels or None) from a file of new rows."""
-    table, y, _ = read_table(args.data, args.target, reading(args), labelled=args.target is not None)
     names = getattr(model, "feature_names_in_", None)
     names = None if names is None else list(names)
+    categories = model.categories_ if isinstance(model, TableClassifier) else [None] * model.n_features_in_
+    told, memory = reading_of(
+        args, getattr(model, "reading", None), getattr(model, "date_orders", None), names, categories
+    )
+    table, y, _ = read_table(args.data, args.target, told, labelled=args.target is not None)
     with blame("standard input" if str(args.data) == "-" else args.data):
         target = getattr(model, "target", None)
         if y is None and table.names is not None and table.names.count(target) == 1 and target not in (names or []):
@@ -128,9 +132,7 @@ def read_new(args, model):
             extra = [name for name in table.names if name not in names]
             if extra and not args.quiet:
                 print(f"fastclf: ignoring columns that the model has not seen: {', '.join(extra[:5])}", file=sys.stderr)
-        categories = model.categories_ if isinstance(model, TableClassifier) else [None] * model.n_features_in_
-        orders = getattr(model, "date_orders", None)
-        table = as_trained(table.widened(model.n_features_in_), names, categories, orders)
+        table = as_trained(table.widened(model.n_features_in_), names, categories, memory)
         X = table.encode(categories, names)
     return X, y
 

@@ -209,10 +209,10 @@ def test_dates_are_days_since_1970(form, first):
 
 @pytest.mark.parametrize("texts", [["2024-01-01", "soon"], ["2024-13-01"], ["24-01-01"], ["13/01/2024", "01/13/2024"]])
 def test_what_is_no_date_stays_a_text(texts):
-    table, notes, orders = columns.refined(Table([np.array(texts, dtype=object)]))
+    table, notes, memory = columns.refined(Table([np.array(texts, dtype=object)]))
     assert table.columns[0].tolist() == texts
     assert notes == []
-    assert orders == {}
+    assert memory == columns.FRESH
 
 
 @pytest.mark.parametrize(("form", "order", "shown"), [
@@ -221,27 +221,27 @@ def test_what_is_no_date_stays_a_text(texts):
 ])  # fmt: skip
 def test_a_number_above_12_tells_the_day_from_the_month(form, order, shown):
     texts = np.array([*(day.strftime(form) for day in DAYS), None], dtype=object)
-    table, notes, orders = columns.refined(Table([texts], ["day"]))
+    table, notes, memory = columns.refined(Table([texts], ["day"]))
     assert table.columns[0][:3].tolist() == [19723.0, 19724.0, 19725.0]
     assert notes == [f"column 'day' holds dates, {order} first ({shown}): days since 1970-01-01"]
-    assert orders == {"day": order}
+    assert memory.orders == {"day": order}
 
 
 def test_dates_in_an_open_order_stay_texts_unless_the_order_is_given():
     texts = ["01/02/2024", "03/04/2024 6:30 pm"]
     column = np.array(texts, dtype=object)
-    table, notes, orders = columns.refined(Table([column]))
+    table, notes, memory = columns.refined(Table([column]))
     assert table.columns[0].tolist() == texts
-    assert orders == {}
+    assert memory.orders == {}
     assert notes == [
         "column 1 holds dates such as 01/02/2024, whose order is not certain, and which stay texts: --dates day-first"
         " or --dates month-first makes them days"
     ]
     for order, first in (("day", date(2024, 2, 1)), ("month", date(2024, 1, 2))):
-        for given in ({"assumed": order}, {"orders": {0: order}}):
-            table, _, orders = columns.refined(Table([column]), **given)
+        for given in ({"assumed": order}, {"memory": columns.FRESH._replace(orders={0: order})}):
+            table, _, memory = columns.refined(Table([column]), **given)
             assert table.columns[0][0] == (first - date(1970, 1, 1)).days
-            assert orders == {0: order}
+            assert memory.orders == {0: order}
 
 
 def test_few_cells_that_are_no_dates_are_missing():
@@ -488,3 +488,87 @@ def test_a_wrong_name_of_a_column_is_answered_with_the_nearest(folder, capsys):
     assert refused(capsys, ["train", "data.csv", "--model", "tree", "--target", "lable", "--out", "m"]).endswith(
         "there is no column 'lable', only 'size', 'label'; did you mean label?"
     )
+
+
+# How a file was read, which the model remembers
+
+
+@pytest.mark.parametrize(("cells", "options", "numbers"), [
+    (["12.345", "1.234"], ["--decimal", ","], [12345, 1234]),
+    (["12.345", "1.234"], ["--decimal", "."], [12.345, 1.234]),
+    (["12.345", "1.234"], [], [12.345, 1.234]),
+    (["12.345", "1.5"], ["--decimal", ","], [12.345, 1.5]),
+    (["12.345", "1,5"], ["--decimal", ","], [12345, 1.5]),
+    (["12.345 €", "1.234 €"], ["--decimal", ","], [12345, 1234]),
+    (["12,345", "1,234"], ["--decimal", "."], [12345, 1234]),
+    (["12,345", "1,234"], ["--decimal", ","], [12.345, 1.234]),
+])  # fmt: skip
+@pytest.mark.parametrize("n", [4, 20_000])
+def test_a_point_between_thousands_is_no_decimal_point(folder, cells, options, numbers, n):
+    write("data.csv", ["x", "label"], cells * (n // 2), ["a", "b"] * (n // 2), mark=";")
+    reading = Reading(decimal=options[-1] if options else None)
+    table, *_ = columns.refined(read_table(folder / "data.csv", reading=reading)[0])
+    assert table.columns[0].tolist() == numbers * (n // 2)
+    if not any("€" in cell for cell in cells):
+        write("numbers.csv", ["x"], cells, mark=";")
+        options = Reading(separator=";", decimal=reading.decimal)
+        if cells[0].count(",") == 0 or reading.decimal == ",":
+            assert read(folder / "numbers.csv", options)[0].ravel().tolist() == numbers
+
+
+def test_other_columns_tell_a_point_between_thousands_from_a_decimal_point(folder):
+    write("comma.csv", ["x", "y", "label"], ["12.345", "1.234"], ["1,5", "2,25"], ["a", "b"], mark=";")
+    assert read_table(folder / "comma.csv")[0].columns[0].tolist() == [12345, 1234]
+    write("point.csv", ["x", "y", "label"], ["12.345", "1.234"], ["1.5", "2.25"], ["a", "b"], mark=";")
+    assert read_table(folder / "point.csv")[0].columns[0].tolist() == [12.345, 1.234]
+    cells = ["12.345"] * 20_000 + ["1,5"]
+    write("late.csv", ["x", "label"], cells, ["a"] * 20_001, mark=";")
+    assert read_table(folder / "late.csv")[0].columns[0].tolist() == [12345] * 20_000 + [1.5]
+    write("fault.csv", ["x", "label"], ["12.300"] * 40_000 + ["?!"], ["a"] * 40_001, mark=";")
+    table = columns.refined(read_table(folder / "fault.csv", reading=Reading(decimal=","))[0]).table
+    assert table.columns[0][:-1].tolist() == [12300] * 40_000
+    assert np.isnan(table.columns[0][-1])
+
+
+def test_new_rows_are_read_as_those_of_the_training(folder, capsys):
+    price = [f"{1000 + 37 * i:,}".replace(",", ".") + ("" if i % 2 else ",5") for i in range(N)]
+    code = ["1,5" if i % 2 else "A7" for i in range(N)]
+    size = [*map(str, range(N - 1)), "k. A."]
+    day = [f"{1 + i % 28:02d}/{1 + i % 12:02d}/2024" for i in range(N)]
+    label = ["cheap" if i < N / 2 else "dear" for i in range(N)]
+    head = ["Preis €", "code", "size", "day"]
+    write("data.csv", [*head, "label"], price, code, size, day, label, mark=";", encoding="cp1252")
+    args = ["--encoding", "cp1252", "--model", "tree", "--keep", "size", "--keep", "code", "--quiet"]
+    assert cli.main(["train", "data.csv", *args, "--out", "model"]) == 0
+    model = fastclf.load("model")
+    assert model.feature_names_in_.tolist() == ["Preis €", "code", "size", "day"]
+    assert model.reading == {
+        "separator": ";", "encoding": "cp1252", "decimals": {"Preis €": ",", "size": ","}, "faulty": ["size"]
+    }  # fmt: skip
+    # one row at a time: no other row of the file shows how a cell is to be read
+    for i in (0, 1, 40, N - 1):
+        for mark, encoding in ((";", "cp1252"), (";", "utf-8"), ("|", "utf-8")):
+            write("new.csv", head, *([column[i]] for column in (price, code, size, day)), mark=mark, encoding=encoding)
+            capsys.readouterr()
+            assert cli.main(["predict", "model", "new.csv", "--quiet"]) == 0
+            assert capsys.readouterr().out.split() == [label[i]]
+    write("other.csv", head, ["1000.5"], ["A7"], ["3"], ["13/02/2024"], mark=";")
+    assert cli.main(["predict", "model", "other.csv", "--decimal", ".", "--quiet"]) == 0
+    capsys.readouterr()
+    write("wrong.csv", head, ["cheap"], ["A7"], ["3"], ["13/02/2024"], mark=";")
+    assert refused(capsys, ["predict", "model", "wrong.csv", "--quiet"]).endswith("a number is wanted, as in training")
+
+
+@pytest.mark.parametrize("order", ["day", "month", "year"])
+def test_one_date_is_read_as_those_of_the_training(folder, capsys, order):
+    form = {"day": "%d/%m/%Y", "month": "%m/%d/%Y", "year": "%Y-%m-%d"}[order]
+    days = [date.fromordinal(738_000 + 3 * i) for i in range(N)]
+    label = ["late" if i >= N / 2 else "early" for i in range(N)]
+    write("data.csv", ["day", "size", "label"], [day.strftime(form) for day in days], SIZE, label)
+    assert cli.main(["train", "data.csv", "--model", "tree", "--keep", "day", "--out", "model", "--quiet"]) == 0
+    assert fastclf.load("model").date_orders == {"day": order}
+    for day, known in zip(days, label):
+        write("new.csv", ["day", "size"], [day.strftime(form)], [1])
+        capsys.readouterr()
+        assert cli.main(["predict", "model", "new.csv", "--quiet"]) == 0
+        assert capsys.readouterr().out.split() == [known]
