@@ -1,11 +1,12 @@
 """Tables and arrays with columns of mixed types, as lists of vectors with masks of missing values."""
 
 import datetime
+import decimal
 import numbers
 
 import numpy as np
 
-from ._validation import as_array, feature_names, require_matrix
+from ._validation import as_array, described, feature_names, require_matrix
 
 # The length of a day in microseconds.
 _DAY = 86_400e6
@@ -42,10 +43,12 @@ def as_columns(X, owner, wanted=None):
 
 
 def _vector(column, name):
-    column = np.asarray(column)
-    if column.ndim != 1:
-        raise ValueError(f"there are {column.shape[1]} columns {name!r}; each name is wanted once")
-    return column
+    array = np.asarray(column)
+    if array.ndim != 1 and hasattr(column, "columns"):
+        raise ValueError(f"there are {array.shape[1]} columns {name!r}; each name is wanted once")
+    if array.ndim != 1:
+        raise TypeError(f"column {name!r} of X holds arrays; numbers or strings are wanted")
+    return array
 
 
 def _as_column(column, j):
@@ -64,7 +67,8 @@ def _as_column(column, j):
     if column.dtype.kind not in "OUT":
         raise TypeError(f"column {j} of X has dtype {column.dtype}; numbers or strings are wanted")
     values = column.tolist()
-    missing = [value is None or (value != value) is not False for value in values]
+    missing = [value is None or _is_nan(value) for value in values]
+    values = [float(value) if isinstance(value, decimal.Decimal) else value for value in values]
     if any(isinstance(value, datetime.date) for value in values):
         return _as_column(_as_moments(values, missing, j), j)
     if all(isinstance(value, numbers.Real) or gone for value, gone in zip(values, missing)):
@@ -72,11 +76,18 @@ def _as_column(column, j):
     for value, gone in zip(values, missing):
         if not gone and not isinstance(value, str):
             raise TypeError(
-                f"column {j} of X holds {value!r}; an argument must be a string or a real number, and a column must"
-                " have values of one kind"
+                f"column {j} of X holds {described(value)}; an argument must be a string or a real number, and a column"
+                " must have values of one kind"
             )
     column = np.array([None if gone else str(value) for value, gone in zip(values, missing)], dtype=object)
     return column, np.array(missing) if any(missing) else None
+
+
+def _is_nan(value):
+    """Whether a value differs from itself, or cannot be compared with itself (pandas.NA)."""
+    if isinstance(value, decimal.Decimal):
+        return value.is_nan()
+    return np.ndim(value) == 0 and (value != value) is not False
 
 
 def _as_moments(values, missing, j):

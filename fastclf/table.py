@@ -1,5 +1,6 @@
 """Tables of numbers and categories, and a classifier that turns a table into features of its model."""
 
+from itertools import count
 from numbers import Real
 
 import numpy as np
@@ -8,6 +9,7 @@ from ._categories import float_codes, sorted_categories
 from ._columns import as_columns
 from ._csr import Csr
 from ._estimator import Classifier, clone, fit_each, only_if, path_parameters, variants
+from ._exceptions import warn
 from ._state_table import Array, Instance, List, Part, declare, or_none, require_same
 from ._validation import as_array, as_list, described, feature_names
 
@@ -69,25 +71,31 @@ class Table:
         self.open_ended = False  # whether columns that are missing at the end of a row are zeros, as in a LIBSVM text
 
     @classmethod
-    def of(cls, X, wanted=None):
+    def of(cls, X, wanted=None, lazily=False):
         """A Table from a table of pandas, polars or pyarrow, or from an array.
 
-        `wanted` names the columns to be taken, where the table has them all.
+        `wanted` names the columns to be taken, where the table has them all. Of columns with the same name all but the
+        first are numbered, with a warning. With `lazily`, a column of values that are no numbers, texts or dates is
+        refused only where it is used.
         """
         if isinstance(X, cls):
             return X
         if isinstance(X, Csr):
             return cls(X)
         names = feature_names(X)
-        if names is not None and wanted is not None and set(wanted) <= set(names):
+        if names is None:
+            array = as_array(X, "X")
+            return cls(array if array.ndim == 2 and array.dtype.kind in "biuf" else as_columns(X, "a table")[0])
+        if len(set(names)) < len(names):
+            names = numbered(names)
+            X = _Renamed(X, names)
+        if wanted is not None and set(wanted) <= set(names):
             names = [name for name in names if name in wanted]
         if hasattr(X, "column_names"):
             X = _without_dictionaries(X)
-        if names is None:
-            array = as_array(X, "X")
-            if array.ndim == 2 and array.dtype.kind in "biuf":
-                return cls(array)
-        return cls(as_columns(X, "a table", names)[0], None if names is None else list(names))
+        if not lazily or len(X) == 0:
+            return cls(as_columns(X, "a table", names)[0], list(names))
+        return cls([_column_or_error(X, name) for name in names], list(names))
 
     @property
     def is_sparse(self):
@@ -186,6 +194,57 @@ class Table:
             if name not in self.names:
                 raise ValueError(f"there is no column {name!r}; one is wanted, as in training")
         return [self.names.index(name) for name in names]
+
+
+class _Renamed:
+    """A table in which names occur twice, with new names; columns are found by their positions."""
+
+    def __init__(self, X, names):
+        self.X, self.columns = X, names
+
+    def __len__(self):
+        return len(self.X)
+
+    def __getitem__(self, name):
+        place = list(self.columns).index(name)
+        return self.X.column(place) if hasattr(self.X, "column_names") else self.X.iloc[:, place]
+
+
+class _Unused:
+    """A column that cannot be used; the error says why."""
+
+    def __init__(self, n, error):
+        self._n, self._error = n, error
+
+    def __len__(self):
+        return self._n
+
+    def __getitem__(self, rows):
+        return self
+
+    @property
+    def dtype(self):
+        raise self._error
+
+
+def _column_or_error(X, name):
+    """The column of a table, or an object that raises an error when the column is used."""
+    try:
+        return as_columns(X, "a table", [name])[0][0]
+    except TypeError as error:
+        return _Unused(len(X), error)
+
+
+def numbered(names):
+    """Names of which none occurs twice: a repeated name gets a number, with a warning."""
+    taken, unique = set(names), []
+    for name in names:
+        if name in unique:
+            name = next(other for i in count(1) if (other := f"{name}.{i}") not in taken)
+            taken.add(name)
+            warn(f"column {len(unique) + 1} has the name of an earlier column; it is called {name!r}")
+        unique.append(name)
+    return unique
 
 
 def _without_dictionaries(table):

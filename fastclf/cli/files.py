@@ -248,7 +248,7 @@ def _read_npz(source, target, labelled):
 
 
 def _read_parquet(source, target, labelled):
-    return Table.of(_parquet(source.content)), None
+    return Table.of(_parquet(source.content), lazily=True), None
 
 
 def _parquet(content):

@@ -3,12 +3,12 @@
 import csv
 import re
 import warnings
-from itertools import chain, count, islice
+from itertools import chain, islice
 
 import numpy as np
 
 from .._csr import Csr
-from ..table import Table, is_number, texts
+from ..table import Table, is_number, numbered, texts
 
 # Texts that mean a missing value.
 MISSING = frozenset(["", "?", "NA", "N/A", "nan", "NaN", "null", "NULL", "None"])
@@ -44,7 +44,7 @@ def read_csv(source):
     with source.text() as file:
         reading = _guessed(file, source.reading)
         names, lines = _lines(file, reading)
-        names = names and _numbered(names)
+        names = names and numbered(names)
         columns, n_columns = None, names and len(names)
         while chunk := list(islice(lines, _LINES)):
             n_columns = n_columns or len(chunk[0][1])
@@ -214,20 +214,6 @@ def _rows(file, reading):
 
 def _is_number(cell, reading):
     return is_number(cell) or (reading.decimal == "," and DECIMAL_COMMA.fullmatch(cell.strip()) is not None)
-
-
-def _numbered(names):
-    """Names of which none occurs twice: a repeated name gets a number, with a warning."""
-    taken, unique = set(names), []
-    for name in names:
-        if name in unique:
-            name = next(other for i in count(1) if (other := f"{name}.{i}") not in taken)
-            taken.add(name)
-            warnings.warn(
-                f"column {len(unique) + 1} has the name of an earlier column; it is called {name!r}", stacklevel=2
-            )
-        unique.append(name)
-    return unique
 
 
 def _first_fault(file, reading):

@@ -4,10 +4,13 @@ import json
 import sys
 import time
 from datetime import date, datetime
+from datetime import time as dtime
+from decimal import Decimal
 
 import numpy as np
 import pandas
 import polars
+import pyarrow.parquet
 import pytest
 from test_cli import refused
 
@@ -572,3 +575,49 @@ def test_one_date_is_read_as_those_of_the_training(folder, capsys, order):
         capsys.readouterr()
         assert cli.main(["predict", "model", "new.csv", "--quiet"]) == 0
         assert capsys.readouterr().out.split() == [known]
+
+
+# Columns of any type
+
+
+def test_a_column_that_is_not_used_may_be_of_any_type(folder, capsys):
+    odd = {
+        "blob": pyarrow.array([b"ab"] * N), "tags": pyarrow.array([[1, 2]] * N), "part": pyarrow.array([{"a": 1}] * N),
+        "hour": pyarrow.array([dtime(1, 2)] * N),
+    }  # fmt: skip
+    price = pyarrow.array([None if i == 7 else Decimal(i) / 4 for i in range(N)], pyarrow.decimal128(10, 2))
+    label = ["cheap" if i < N / 2 else "dear" for i in range(N)]
+    pyarrow.parquet.write_table(pyarrow.table({"price": price, **odd, "label": label}), "data.parquet")
+    drop = [word for name in odd for word in ("--drop", name)]
+    assert cli.main(["train", "data.parquet", "--model", "tree", "--out", "model", "--quiet", *drop]) == 0
+    assert fastclf.load("model").categories_ == [None]
+    capsys.readouterr()
+    assert cli.main(["predict", "model", "data.parquet", "--quiet"]) == 0
+    assert capsys.readouterr().out.split()[8:] == label[8:]
+    for name in odd:
+        others = [word for other in odd if other != name for word in ("--drop", other)]
+        message = refused(capsys, ["train", "data.parquet", "--model", "tree", "--out", "other", "--quiet", *others])
+        assert f"column {name!r}" in message
+
+
+@pytest.mark.parametrize("value", [[1, 2], {"a": 1}, b"a", 1j, (1, 2), np.array([1, 2])])
+def test_a_column_of_a_table_that_holds_no_numbers_and_no_texts_is_named(value):
+    table = pandas.DataFrame({"size": SIZE, "odd": [value] * N})
+    with pytest.raises(TypeError, match="column 'odd'"):
+        TableClassifier().fit(table, LABEL)
+    TableClassifier().fit(table[["size"]], LABEL).predict(table)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "pyarrow"])
+def test_names_of_a_table_that_occur_twice_are_numbered_with_a_warning(kind):
+    columns = [SIZE, np.arange(N), SIZE**2]
+    if kind == "pandas":
+        table = pandas.DataFrame(np.column_stack(columns), columns=["a", "b", "a"])
+    else:
+        table = pyarrow.Table.from_arrays([pyarrow.array(column) for column in columns], names=["a", "b", "a"])
+    with pytest.warns(UserWarning, match="column 3 has the name of an earlier column; it is called 'a.1'"):
+        model = TableClassifier().fit(table, LABEL)
+    assert model.feature_names_in_.tolist() == ["a", "b", "a.1"]
+    with pytest.warns(UserWarning, match=r"'a\.1'"):
+        answers = model.predict(table)
+    assert answers.tolist() == model.predict(Table(columns, ["a", "b", "a.1"])).tolist()
