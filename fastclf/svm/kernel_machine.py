@@ -14,6 +14,7 @@ from ..kernels.values import Kernel, Rows, require_kernel
 from . import pairs
 from .gram import GivenKernel, Gram
 from .kernel_votes import called
+from .objects import KernelTable, are_objects
 from .pair_scores import (
     couple,
     few_scores,
@@ -54,7 +55,7 @@ class KernelMachine(Classifier):
         intercept_=Array("float64", "n_pairs"),
         _dtype_=Value(require_choice, ("float32", "float64")),
         _gamma_=Value(require_number, 0),
-        **where(lambda model: model.kernel != "precomputed", _support_rows_=Matrix("n_support", "n_features")),
+        **where(lambda model: not model._asks_for_table(), _support_rows_=Matrix("n_support", "n_features")),
         **where(lambda model: not model._is_table(), _support_norms_=Array("float64", "n_support")),
         **where(has("probA_"), probA_=Array("float64", "n_pairs"), probB_=Array("float64", "n_pairs")),
     )
@@ -70,7 +71,8 @@ class KernelMachine(Classifier):
         converged, reason = fitted.pop("_converged"), fitted.pop("_reason")
         if not converged:
             self._tell_of_violation(fitted, reason)
-        rows = np.empty((0, 0)) if self.kernel == "precomputed" else X[fitted["support_"]]
+        table = self.kernel == "precomputed" or isinstance(X, KernelTable)
+        rows = np.empty((0, 0)) if table else X[fitted["support_"]]
         self._become(
             **attributes,
             **fitted,
@@ -128,6 +130,10 @@ class KernelMachine(Classifier):
         return as_matrix(X, owner)
 
     def _training_rows(self, X):
+        """The rows of a fit, or the table of kernel values between objects; and the attributes about the columns."""
+        if callable(self.kernel) and are_objects(X):
+            table = KernelTable.of(called(self.kernel, X, X))
+            return table, {"n_features_in_": len(table), "_fit_objects_": X}
         array = self._as_rows(X, type(self).__name__)
         if self.kernel == "precomputed" and array.shape[0] != array.shape[1]:
             raise ValueError(f"X has shape {array.shape}; a square matrix is wanted for a precomputed kernel")
@@ -192,11 +198,19 @@ class KernelMachine(Classifier):
     def _is_table(self):
         return self.kernel == "precomputed" or callable(self.kernel)
 
+    def _has_objects(self):
+        """Whether the rows of the fit are objects that the user's kernel alone can read."""
+        return callable(self.kernel) and hasattr(self, "_fit_objects_")
+
+    def _asks_for_table(self):
+        """Whether the scores of new rows need a table of their kernel values with all rows of the fit."""
+        return self.kernel == "precomputed" or self._has_objects()
+
     def _kernel(self, gamma):
         return Kernel(self.kernel, gamma, self.degree, self.coef0)
 
     def _gram(self, X, gamma):
-        if self.kernel == "precomputed":
+        if self.kernel == "precomputed" or isinstance(X, KernelTable):
             dtype = self.kernel_dtype or ("float64" if len(X) <= _FEW_ROWS else X.dtype)
             return GivenKernel(lambda rows, columns: X[rows[:, None], columns], len(X), dtype)
         if callable(self.kernel):
@@ -257,13 +271,13 @@ class KernelMachine(Classifier):
     def _scores(self, X):
         """Scores (n, n_pairs): positive for the first class of a pair or, if y has only two classes, for the second."""
         self._require_fitted()
-        X = self._new_samples(X)
+        X = called(self.kernel, X, self._fit_objects_) if self._has_objects() else self._new_samples(X)
         if not self._is_table() and type(X) is type(self._support_rows_) is np.ndarray:
             scores = few_scores(self, self._kernel(self._gamma_), X)
             if scores is not None:
                 return scores
         starts = np.concatenate([[0], np.cumsum(self.n_support_, dtype=np.int64)])
-        if self.kernel == "precomputed":
+        if self._asks_for_table():
             S = table_scores(lambda start, stop: X[start:stop, self.support_], len(X), self._dual_coef_, starts)
         elif callable(self.kernel):
             S = table_scores(
@@ -333,7 +347,9 @@ class KernelMachine(Classifier):
         return np.log(self.predict_proba(X))
 
     def _check_rest(self, sizes, entries):
-        if self.kernel == "precomputed" and self.shape_fit_[0] != self.n_features_in_:
+        if self._asks_for_table() and self.shape_fit_[0] != self.n_features_in_:
             raise ValueError(f"shape_fit_ is {self.shape_fit_}; {self.n_features_in_} rows are wanted")
+        if self._has_objects() and len(self._fit_objects_) != self.shape_fit_[0]:
+            raise ValueError(f"the fit had {self.shape_fit_[0]} rows, and {len(self._fit_objects_)} are kept")
         if entries and ((self.n_support_ < 0).any() or self.n_support_.sum(dtype=np.int64) != len(self.support_)):
             raise ValueError(f"n_support_ does not add up to {len(self.support_)}, the number of support vectors")

@@ -28,7 +28,9 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
         Price of the slacks. Infinity is the hard margin, which wants classes that can be separated.
     kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'} or callable, default='rbf'
         x.z, (gamma x.z + coef0)^degree, exp(-gamma |x - z|^2), tanh(gamma x.z + coef0); 'precomputed': X is the matrix
-        of values itself; or a function of two matrices of rows that gives theirs.
+        of values itself; or a function of two matrices of rows that gives theirs. A function may also have values
+        between other objects (a list of texts, an array of matrices): then `fit` calls it once for all rows, and the
+        n-by-n matrix of their values is in memory.
     degree : int >= 0, default=3
     gamma : {'scale', 'auto'} or float >= 0, default='scale'
         'scale' is 1 / (n_features * X.var()), where rows count by their weights; 'auto' 1 / n_features.
@@ -259,7 +261,7 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
         """
         self._require_fitted()
         options = self._options()
-        X = self._new_samples(X)
+        X = self._training_rows(X)[0] if self._has_objects() else self._new_samples(X)
         problem, attributes = self._problem(X, y, sample_weight, options)
         if X.shape != self.shape_fit_ or not np.array_equal(attributes["classes_"], self.classes_):
             raise ValueError(f"X has shape {X.shape}; the rows and labels of fit, {self.shape_fit_}, are wanted")
