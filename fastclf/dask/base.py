@@ -6,9 +6,8 @@ import inspect
 
 from .._estimator import Estimator, clone
 from .._exceptions import not_fitted_error
-from .._validation import described
 from .lazy import ROW_METHODS, lazily
-from .partitions import is_collection, is_rows
+from .partitions import is_collection, is_rows, require_kind
 from .places import is_asynchronous, places_of
 
 _CLIENT = """client : distributed.Client, default=None
@@ -66,8 +65,6 @@ class OnDask:
     The fitted state is an object with the attributes of the plain estimator, usually the plain estimator itself.
     """
 
-    _on_ray = False  # whether the tasks run on a cluster of Ray, not of Dask
-
     _parameter_names = classmethod(Estimator._parameter_names.__func__)
     get_params, set_params, __repr__ = Estimator.get_params, Estimator.set_params, Estimator.__repr__
 
@@ -113,10 +110,7 @@ class OnDask:
         return self._eagerly(self._fit_on, X, y, sample_weight)
 
     def _fit_on(self, places, X, y, sample_weight):
-        for name, part in (("X", X), ("y", y), ("sample_weight", sample_weight)):
-            if part is not None and is_rows(part) != self._on_ray:
-                wanted = "fastclf.ray.Rows" if self._on_ray else "a dask array or dataframe"
-                raise TypeError(f"{name} is {described(part)}; {wanted} is wanted")
+        require_kind(places, {"X": X, "y": y, "sample_weight": sample_weight})
         vars(self)["_fitted"] = self._fit(places, X, y, sample_weight)
         return self
 

@@ -55,15 +55,12 @@ def answer_part(model, method, X, like, arguments):
     return list(answer) if isinstance(answer, (tuple, list)) else [answer]
 
 
-def _form(model, method, X, parts, arguments):
-    """An example of the answers: for a made-up row or, if the model refuses it, a row of the first partition."""
+def _form(model, method, made_up, real, arguments):
+    """The answer for the row `made_up` or, if the model refuses it, for the row of X that the function `real` gets."""
     try:
-        return getattr(model, method)(first_row(X), **arguments)
+        return getattr(model, method)(made_up, **arguments)
     except (TypeError, ValueError):
-        import dask
-
-        [rows] = dask.compute(parts[0])
-        return getattr(model, method)(rows[:1], **arguments)
+        return getattr(model, method)(real(), **arguments)
 
 
 class _Held:
@@ -87,11 +84,11 @@ def lazy_answer(model, method, X, arguments):
     """The answer of a fitted model for a collection X, as dask arrays that are computed partition by partition."""
     X, model = as_rows(X, "X", type(model).__name__), _alone(model)
     if is_rows(X):
-        return X.answered(model, method, getattr(model, method)(X.first_row(), **arguments), arguments)
+        return X.answered(model, method, _form(model, method, X.first_row(), X.real_row, arguments), arguments)
     import dask
 
     parts = parts_of(X)
-    form = _form(model, method, X, parts, arguments)
+    form = _form(model, method, first_row(X), lambda: dask.compute(parts[0])[0][:1], arguments)
     several = type(form) if isinstance(form, (tuple, list)) else None
     empty = [array[:0] for array in (form if several else [form])]
     token = uuid.uuid4().hex

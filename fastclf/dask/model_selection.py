@@ -8,7 +8,7 @@ from .. import model_selection as plain
 from .._threads import n_threads
 from ..model_selection.candidates import Failed
 from ..model_selection.evaluation import RUNNER, CandidateResults
-from .partitions import is_collection, put_all, require_collection
+from .partitions import is_collection, put_all, require_collection, require_kind
 from .places import is_asynchronous, places_of
 
 # The number of tasks for each thread of a worker, so that threads end at about the same time.
@@ -74,10 +74,10 @@ def gathered(parts):
     return np.concatenate(parts)
 
 
-def evaluated(function, X, y, estimator, arguments):
-    """The result of a function of `fastclf.model_selection`, whose folds are evaluated by the workers of this task."""
+def evaluated(function, client, X, y, estimator, arguments):
+    """The result of a function of `fastclf.model_selection`, whose folds are evaluated by the cluster of this task."""
     X, y = (gathered(part) if isinstance(part, list) else part for part in (X, y))
-    with places_of(None) as places:
+    with places_of(client) as places:
         token = RUNNER.set(_on(places))
         try:
             return function(*estimator, X, y, **arguments)
@@ -85,7 +85,7 @@ def evaluated(function, X, y, estimator, arguments):
             RUNNER.reset(token)
 
 
-def _call(function, client, X, y, estimator, arguments):
+def on_cluster(function, client, X, y, estimator, arguments):
     """The result of a function of `fastclf.model_selection` whose folds are evaluated by the workers of a client.
 
     If X or y is a collection, a worker puts it together and sends it to the others, so that the client gets no rows.
@@ -94,12 +94,14 @@ def _call(function, client, X, y, estimator, arguments):
     def work():
         with places_of(client) as places:
             if is_collection(X) or is_collection(y):
-                for name, part in (("X", X), ("y", y)):
-                    if is_collection(part):
-                        require_collection(part, name, function.__name__)
+                parts = {name: part for name, part in (("X", X), ("y", y)) if is_collection(part)}
+                require_kind(places, parts)
+                for name, part in parts.items():
+                    require_collection(part, name, function.__name__)
                 refs = put_all(places, [part if is_collection(part) else None for part in (X, y)])
                 given = [part if ref is None else ref for part, ref in zip((X, y), refs)]
-                return places.get([places.call(evaluated, function, *given, estimator, arguments)])[0]
+                task = function, places.client_in_tasks, *given, estimator, arguments
+                return places.get([places.call(evaluated, *task)])[0]
             token = RUNNER.set(_on(places))
             try:
                 return function(*estimator, X, y, **arguments)
@@ -129,7 +131,7 @@ def cross_validate(estimator, X, y=None, *, client=None, **options):
     CrossValidation or CrossValidations
         If `client` is asynchronous, an awaitable of it.
     """
-    return _call(plain.cross_validate, client, X, y, (estimator,), options)
+    return on_cluster(plain.cross_validate, client, X, y, (estimator,), options)
 
 
 def tune(estimator, param_grid, X, y=None, *, client=None, **options):
@@ -154,4 +156,4 @@ def tune(estimator, param_grid, X, y=None, *, client=None, **options):
         If `client` is asynchronous, an awaitable of it. The chosen estimator is fitted by the client or, if X or y is a
         collection, by a worker.
     """
-    return _call(plain.tune, client, X, y, (estimator, param_grid), options)
+    return on_cluster(plain.tune, client, X, y, (estimator, param_grid), options)

@@ -770,10 +770,20 @@ def store(shard, folder, i):
     return len(shard.rows)
 
 
+class MappedShard(Shard):
+    """A Shard of files, which another process maps anew instead of getting the rows."""
+
+    def __reduce__(self):
+        return opened, self.files
+
+
 def opened(folder, i):
     """The Shard of files of a folder, whose index is mapped."""
     with np.load(folder / f"{i}.npz") as found:
-        return Shard(load_index(folder / f"{i}.fclf"), found["rows"], found.get("targets"), found.get("weight"))
+        columns = found["rows"], found.get("targets"), found.get("weight")
+        shard = MappedShard(load_index(folder / f"{i}.fclf"), *columns)
+    shard.files = folder, i
+    return shard
 
 
 def load(folder, client=None):
@@ -790,15 +800,20 @@ def load(folder, client=None):
     estimator
         The workers map the files of their shards, so that rows are read when a search needs them.
     """
+    return loaded(folder, lambda name, parameters: _CLASSES[name](**parameters, client=client))
+
+
+def loaded(folder, made):
+    """The estimator of a folder; made(name of its class, parameters): the unfitted one."""
     folder = Path(folder).absolute()
     manifest = json.loads((folder / _MANIFEST).read_text("utf-8"))
     if manifest.get("class") not in _CLASSES:
-        raise ValueError(f"{folder} has no {_MANIFEST} of fastclf.dask; a folder of its method save is wanted")
-    model = _CLASSES[manifest["class"]](**manifest["parameters"], client=client)
+        raise ValueError(f"{folder} has no {_MANIFEST} of nearest neighbours; a folder of their method save is wanted")
+    model = made(manifest["class"], manifest["parameters"])
     columns = manifest["columns"]
     if "feature_names_in_" in columns:
         columns["feature_names_in_"] = np.array(columns["feature_names_in_"], dtype=object)
-    with places_of(client) as places:
+    with places_of(model.client) as places:
         there = [place.address for place in places.places()] or [None]
         shards = [
             places.call(opened, folder, i, near=there[at % len(there)]) for at, i in enumerate(manifest["shards"])

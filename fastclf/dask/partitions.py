@@ -29,6 +29,14 @@ def _is_array(X):
     return hasattr(type(X), "to_delayed") and hasattr(type(X), "rechunk")
 
 
+def require_kind(places, parts):
+    """Refuse Rows on Dask, and all but Rows on Ray; parts: {name: a part of the data, or None}."""
+    for name, part in parts.items():
+        if part is not None and is_rows(part) != places.on_ray:
+            wanted = "fastclf.ray.Rows" if places.on_ray else "a dask array or dataframe"
+            raise TypeError(f"{name} is {described(part)}; {wanted} is wanted")
+
+
 def require_collection(X, name, owner):
     """Refuse all but Dask's arrays and dataframes, and categories that are not known."""
     if is_rows(X):

@@ -93,6 +93,11 @@ class DaskPlaces:
     client : distributed.Client
     """
 
+    on_ray = False
+
+    # what a task takes as its client to reach the same cluster; None: it finds its worker's client itself
+    client_in_tasks = None
+
     def __init__(self, client):
         self._client, self._signature = client, signature()
 

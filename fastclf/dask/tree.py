@@ -261,7 +261,11 @@ class _Growing:
             calls.append(self.call(tree_levels.grown, parts, known, self.rules, entries, near=near))
         found = self.get(calls) if calls else []
         advance(self.progress, sum(self.entries[number].n for number in self.small))
-        return [pair for numbers, part in zip(groups.values(), found) for pair in zip(numbers, part)]
+        return [
+            (number, _changeable(grown))
+            for numbers, part in zip(groups.values(), found)
+            for number, grown in zip(numbers, part)
+        ]
 
     def top(self, subtrees):
         """The nodes above all subtrees as a `Grown`, in pre-order, where -2 - i in FEATURE stands for subtree i."""
@@ -284,6 +288,12 @@ class _Growing:
             records.append(record)
             numbers.append(entry.numbers)
         return Grown([(np.array(records), np.array(numbers))], np.concatenate([*subsets, np.empty(0, np.uint64)]))
+
+
+def _changeable(grown):
+    """A `Grown` whose arrays may be changed; those of a result on Ray are read-only."""
+    blocks = [tuple(np.require(part, requirements="CAW") for part in block) for block in grown.blocks]
+    return grown._replace(blocks=blocks)
 
 
 def _mixed(x):

@@ -109,8 +109,8 @@ def _entry(part, place, lists, items):
 def root(lists, known, rules, is_short):
     """The Entry of the root, made by the worker that has the first column."""
     lists = copy(lists)
-    d, items = lists.n_features, lists.items
-    lists.items = items if is_short else items[:d]
+    d = lists.n_features
+    lists.items = items = np.require(lists.items if is_short else lists.items[:d], requirements="CAW")
     if is_short:
         lists.common = _common(lists)
     growth = _grow.Growth(lists, known.among(0, d), _limits(rules, 0, d), rules.total_weight, None)

@@ -5,20 +5,32 @@ from importlib import import_module
 from importlib.util import find_spec
 
 # {name of an estimator: the module of fastclf.dask that defines its class on Dask, whose tasks also run on Ray}
-_MODULES = {
+_ESTIMATORS = {
     name: module
     for module, names in {
         "centroid": "NearestCentroid",
         "linear": "LeastSquaresClassifier RidgeClassifier",
+        "logistic": "LogisticRegression",
         "perceptron": "Perceptron",
         "neighbors": "KNeighborsClassifier KNeighborsDensity KNeighborsRegressor NearestNeighbors"
         " RadiusNeighborsClassifier RadiusNeighborsRegressor",
         "naive_bayes": "BernoulliNB CategoricalNB ComplementNB GaussianNB MultinomialNB PoissonNB",
+        "svm": "LinearSVC SVC",
+        "tree": "DecisionTreeClassifier DecisionTreeRegressor",
     }.items()
     for name in names.split()
 }
 
-__all__ = sorted([*_MODULES, "Rows"])
+# {another public name: the module of this package that defines it}
+_OTHERS = {
+    "Lazy": "lazy",
+    "Rows": "rows",
+    "cross_validate": "model_selection",
+    "load": "estimators",
+    "tune": "model_selection",
+}
+
+__all__ = sorted(_ESTIMATORS | _OTHERS)
 
 
 def __getattr__(name):
@@ -26,10 +38,10 @@ def __getattr__(name):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if find_spec("ray") is None:
         raise ImportError("fastclf.ray needs Ray: pip install 'fastclf[ray]'")
-    if name == "Rows":
-        value = import_module(f"{__name__}.rows").Rows
+    if name in _OTHERS:
+        value = getattr(import_module(f"{__name__}.{_OTHERS[name]}"), name)
     else:
-        on_dask = getattr(import_module(f"fastclf.dask.{_MODULES[name]}"), name)
+        on_dask = getattr(import_module(f"fastclf.dask.{_ESTIMATORS[name]}"), name)
         value = import_module(f"{__name__}.estimators").on_ray(on_dask, __name__)
     setattr(sys.modules[__name__], name, value)
     return value

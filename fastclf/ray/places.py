@@ -60,6 +60,8 @@ def _run(wanted, f, args, *values):
 class RayPlaces:
     """The nodes of the Ray to which this process is connected."""
 
+    on_ray = True
+
     def __init__(self):
         if not ray.is_initialized():
             raise ValueError("there is no connection to Ray; ray.init() makes one")
@@ -125,6 +127,21 @@ class RayPlaces:
         pending = list(dict.fromkeys(refs))
         while pending:
             _, pending = ray.wait(pending, num_returns=len(pending), timeout=_CHECK_SECONDS, fetch_local=False)
+
+
+class Connection:
+    """What stands for a client: the Ray to which the process that uses it is connected."""
+
+    asynchronous = False
+
+    def as_places(self):
+        return RayPlaces()
+
+    def __reduce__(self):
+        return Connection, ()
+
+
+RayPlaces.client_in_tasks = Connection()
 
 
 def _told(error):

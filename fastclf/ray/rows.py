@@ -74,11 +74,14 @@ class Rows:
         return gathered(RayPlaces().get(self.refs))
 
     def first_row(self):
-        """A row in the form of the partitions."""
-        if hasattr(self._meta, "iloc"):
-            parts = RayPlaces().get([RayPlaces().call(_first, ref) for ref in self.refs])
-            return next(part for part in parts if len(part))
-        return first_row(self)
+        """A row in the form of the partitions; of arrays, it is made up."""
+        return self.real_row() if hasattr(self._meta, "iloc") else first_row(self)
+
+    def real_row(self):
+        """The first of the rows; no row if there is none."""
+        places = RayPlaces()
+        parts = places.get([places.call(_first, ref) for ref in self.refs])
+        return next((part for part in parts if part.shape[0]), parts[0])
 
     def answered(self, model, method, form, arguments):
         """The answer of a fitted model for each partition: Rows, or a tuple or list of Rows."""
@@ -101,7 +104,7 @@ class Rows:
 
 
 def _first(part):
-    return part.iloc[:1]
+    return part.iloc[:1] if hasattr(part, "iloc") else part[:1]
 
 
 def _picked(places, answers, empty):

@@ -71,8 +71,10 @@ def by_length(start, stop, length):
 
 
 def added(arrays):
-    """The sum of arrays, added in their order; the sum overwrites the first array."""
+    """The sum of arrays, added in their order; the sum overwrites the first array, unless this is read-only."""
     first, *rest = arrays
+    if not first.flags.writeable:  # a result of another process
+        first = first.copy()
     for array in rest:
         first += array
     return first

@@ -1,4 +1,7 @@
-"""A cluster of two processes with one thread each, and cuts of rows into partitions, for the tests of this folder."""
+"""A cluster of two processes with one thread each, and cuts of rows into partitions.
+
+A test that takes the fixture `cluster` uses nothing of Dask itself, so that `tests/ray` runs it on Ray.
+"""
 
 import os
 import signal
@@ -8,10 +11,12 @@ from itertools import pairwise
 
 import cloudpickle
 import dask.array as da
+import dask.dataframe as dd
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 
+import fastclf.dask
 from fastclf.dask.places import DaskPlaces
 
 
@@ -32,6 +37,46 @@ def two_workers(n_workers=2):
 def client():
     with two_workers() as client:
         yield client
+
+
+class OnDask:
+    """What tests need of a kind of cluster."""
+
+    module, Places = fastclf.dask, DaskPlaces
+
+    def __init__(self, client):
+        self._client = client
+
+    @staticmethod
+    def cut(array, sizes, columns=None):
+        """An array as a collection with partitions of these lengths; columns: how many of them a chunk has."""
+        return cut(array, sizes, columns)
+
+    @staticmethod
+    def table(frame, n):
+        """A data frame, or a series of it, as a collection with n partitions."""
+        return dd.from_pandas(frame, npartitions=n, sort=False)
+
+    @staticmethod
+    def is_lazy(answer):
+        return isinstance(answer, da.Array)
+
+    def killing(self, monkeypatch, number):
+        return killing(monkeypatch, self._client, number)
+
+
+@pytest.fixture(scope="module")
+def cluster(client):
+    return OnDask(client)
+
+
+def rounds(cluster, monkeypatch, fit):
+    """The number of rounds of a fit."""
+    plain_get, seen = cluster.Places.get, []
+    with monkeypatch.context() as patch:
+        patch.setattr(cluster.Places, "get", lambda self, refs: seen.append(1) or plain_get(self, refs))
+        fit()
+    return len(seen)
 
 
 def cuts(n):

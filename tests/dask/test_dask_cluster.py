@@ -15,7 +15,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from clusters import client, cut, same_bits, same_state, two_workers  # noqa: F401 (a fixture)
+from clusters import cut, same_bits, same_state, two_workers
 from distributed import Client
 
 import fastclf
@@ -51,7 +51,7 @@ def test_constructors_are_those_of_the_plain_classes_and_client(name):
     assert list(ours) == list(known)
 
 
-def test_chunks_of_unknown_size_and_shuffled_labels_of_other_cuts_are_counted(client):  # noqa: F811
+def test_chunks_of_unknown_size_and_shuffled_labels_of_other_cuts_are_counted(client):
     rows = da.concatenate([cut(X, [N // 2, N - N // 2]), cut(X[:9] * 0 + 99, [9])])
     kept = rows[rows[:, 0] < 50]  # the sizes of the collection's chunks are unknown
     assert np.isnan(kept.chunks[0]).all()
@@ -61,7 +61,7 @@ def test_chunks_of_unknown_size_and_shuffled_labels_of_other_cuts_are_counted(cl
         fastclf.dask.GaussianNB().fit(kept, cut(Y[:-1], [N - 1]))
 
 
-def test_dataframes_keep_the_bits_and_their_names(client):  # noqa: F811
+def test_dataframes_keep_the_bits_and_their_names(client):
     table = pd.DataFrame(X, columns=list("abcd")).assign(label=np.where(Y == 1, "yes", "no"))
     frame = dd.from_pandas(table, npartitions=3, sort=False)
     model = fastclf.dask.GaussianNB().fit(frame[list("abcd")], frame["label"])
@@ -73,7 +73,7 @@ def test_dataframes_keep_the_bits_and_their_names(client):  # noqa: F811
     )
 
 
-def test_unknown_categories_are_refused_in_one_sentence(client):  # noqa: F811
+def test_unknown_categories_are_refused_in_one_sentence(client):
     frame = dd.from_pandas(pd.DataFrame({"a": X[:50, 0], "c": ["u", "v"] * 25}), npartitions=2)
     frame["c"] = frame["c"].astype("category")
     with pytest.raises(ValueError, match=r"column 'c' of y has unknown categories.*categorize"):
@@ -89,7 +89,7 @@ def test_unknown_categories_are_refused_in_one_sentence(client):  # noqa: F811
         (da.from_array(X[:0]), ValueError, r"Found array with 0 sample\(s\)"),
     ],
 )
-def test_other_data_are_refused_in_one_sentence(client, given, kind, message):  # noqa: F811
+def test_other_data_are_refused_in_one_sentence(client, given, kind, message):
     with pytest.raises(kind, match=message):
         fastclf.dask.GaussianNB().fit(given, da.from_array(Y[: 0 if kind is ValueError and given.ndim == 2 else N]))
 
@@ -102,7 +102,7 @@ def test_plain_estimators_refuse_collections_and_name_fastclf_dask():
             model.fit(X[:50], da.from_array(Y[:50]))
 
 
-def test_a_worker_that_differs_is_named_with_what_to_set(client, monkeypatch):  # noqa: F811
+def test_a_worker_that_differs_is_named_with_what_to_set(client, monkeypatch):
     signature = places.signature()
     for name, value, advice in (
         ("NumPy", "1.0", "install NumPy 1.0 there"),
@@ -128,13 +128,13 @@ def fit_in_a_task(X, Y, sizes):
     return fastclf.dask.GaussianNB().fit(cut(X, sizes), cut(Y, sizes)).to_local()
 
 
-def test_a_fit_inside_a_task_ends_with_the_same_bits(client):  # noqa: F811
+def test_a_fit_inside_a_task_ends_with_the_same_bits(client):
     futures = [client.submit(fit_in_a_task, X, Y, sizes, pure=False) for sizes in ([N // 2, N // 2], [N], [5, N - 5])]
     for model in client.gather(futures):
         same_state(model, plain())
 
 
-def test_two_fits_at_once_end_with_the_same_bits(client):  # noqa: F811
+def test_two_fits_at_once_end_with_the_same_bits(client):
     found = {}
 
     def fit(i):
@@ -149,7 +149,7 @@ def test_two_fits_at_once_end_with_the_same_bits(client):  # noqa: F811
         same_state(model, plain())
 
 
-def test_an_asynchronous_client_gives_awaitables(client):  # noqa: F811
+def test_an_asynchronous_client_gives_awaitables(client):
     async def work():
         async with Client(client.scheduler.address, asynchronous=True, set_as_default=False) as own:
             rows, labels = da.from_array(X, chunks=(7000, 4)), da.from_array(Y, chunks=7000)
@@ -173,7 +173,7 @@ def test_a_client_that_is_not_the_default_one_is_enough():
     assert told.split("\n")[:2] == ["[[1.0, 2.0], [5.0, 6.0]]", "[[0]]"]
 
 
-def test_a_killed_worker_and_a_joining_one_leave_the_lazy_answers_as_they_are(client):  # noqa: F811
+def test_a_killed_worker_and_a_joining_one_leave_the_lazy_answers_as_they_are(client):
     model = fastclf.dask.Lazy(plain())
     rows = cut(X, [N // 4] * 4)
     lazy = model.predict_proba(rows).persist()
@@ -186,7 +186,7 @@ def sleepy(seconds):
     time.sleep(seconds)
 
 
-def test_ctrl_c_cancels_the_tasks(client):  # noqa: F811
+def test_ctrl_c_cancels_the_tasks(client):
     shared = DaskPlaces(client)
     refs = [shared.call(sleepy, 20, near=place.address) for place in shared.places() for _ in range(3)]
     threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT]).start()
@@ -207,7 +207,7 @@ def test_without_a_worker_a_call_is_given_up(monkeypatch):
             shared.get([ref])
 
 
-def test_the_loss_of_a_task_as_by_a_restart_of_the_cluster_is_told(client):  # noqa: F811
+def test_the_loss_of_a_task_as_by_a_restart_of_the_cluster_is_told(client):
     shared = DaskPlaces(client)
     ref = shared.call(sleepy, 5)
     threading.Timer(0.5, client.cancel, [[ref]], {"force": True}).start()

@@ -9,7 +9,7 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
-from clusters import client, cut, cuts, same_bits, same_state, two_workers  # noqa: F401 (a fixture)
+from clusters import cut, cuts, same_bits, same_state, two_workers
 from distributed import Client, LocalCluster
 
 import fastclf
@@ -52,7 +52,7 @@ def _size(value):
 
 
 @pytest.mark.parametrize("n_parts", [2, 64])
-def test_tasks_and_bytes_of_a_fit_follow_their_formulas(client, monkeypatch, n_parts):  # noqa: F811
+def test_tasks_and_bytes_of_a_fit_follow_their_formulas(client, monkeypatch, n_parts):
     sizes = [N * (i + 1) // n_parts - N * i // n_parts for i in range(n_parts)]
     rows, labels = cut(X, sizes), cut(Y, sizes)
     with counting(monkeypatch) as (sent, received):
@@ -73,7 +73,7 @@ def test_tasks_and_bytes_of_a_fit_follow_their_formulas(client, monkeypatch, n_p
     assert max(size for _, size in sent) < X.nbytes / 10
 
 
-def test_tasks_and_bytes_of_a_search_follow_their_formulas(client, monkeypatch):  # noqa: F811
+def test_tasks_and_bytes_of_a_search_follow_their_formulas(client, monkeypatch):
     model = fastclf.dask.NearestNeighbors(n_neighbors=7).fit(cut(X, cuts(N)["64 partitions"]))
     with counting(monkeypatch) as (sent, received):
         model.kneighbors(X[:500])
@@ -219,7 +219,7 @@ def test_rows_of_twice_the_memory_of_all_workers_are_fitted_from_files_and_from_
         same_state(model, plain)
 
 
-def test_handwritten_digits_are_learned_with_the_answers_of_one_machine(client, data_file):  # noqa: F811
+def test_handwritten_digits_are_learned_with_the_answers_of_one_machine(client, data_file):
     with np.load(data_file("usps.npz")) as file:
         digits = {name: file[name] for name in file.files}
     train, labels, test = digits["X_train"], digits["y_train"], digits["X_test"]

@@ -4,11 +4,10 @@ import warnings
 
 import numpy as np
 import pytest
-from clusters import client, cut, cuts, killing, same_bits, same_state  # noqa: F401 (a fixture)
+from clusters import cuts, same_bits, same_state
 from scipy import sparse
 
 import fastclf
-import fastclf.dask
 from fastclf.linear_model import likelihood, minimisers
 
 N = 20_011
@@ -20,19 +19,21 @@ WEIGHT = RNG.random(N) * (RNG.random(N) < 0.9)
 SIZES = cuts(N)
 
 
-def fitted(rows, y, sizes, weight=None, **parameters):
+def fitted(cluster, rows, y, sizes, weight=None, **parameters):
     """The plain estimator and `to_local` of the one on Dask, both fitted to the same rows."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         own = fastclf.LogisticRegression(**parameters).fit(rows, y, sample_weight=weight)
-        more = None if weight is None else cut(weight, [len(weight) // 2, len(weight) - len(weight) // 2])
-        model = fastclf.dask.LogisticRegression(**parameters).fit(cut(rows, sizes), cut(y, sizes), sample_weight=more)
+        more = None if weight is None else cluster.cut(weight, [len(weight) // 2, len(weight) - len(weight) // 2])
+        model = cluster.module.LogisticRegression(**parameters).fit(
+            cluster.cut(rows, sizes), cluster.cut(y, sizes), sample_weight=more
+        )
     return model.to_local(), own
 
 
 @pytest.mark.parametrize("kind", SIZES)
-def test_fits_have_the_bits_of_the_plain_fit_for_any_partitions(client, kind):  # noqa: F811
-    local, own = fitted(X, Y, SIZES[kind])
+def test_fits_have_the_bits_of_the_plain_fit_for_any_partitions(cluster, kind):
+    local, own = fitted(cluster, X, Y, SIZES[kind])
     same_state(local, own)
     same_bits(local.predict_proba(X), own.predict_proba(X))
 
@@ -48,36 +49,36 @@ def test_fits_have_the_bits_of_the_plain_fit_for_any_partitions(client, kind):  
     ids=str,
 )
 @pytest.mark.parametrize("classes", [2, 3])
-def test_parameters_and_weights_keep_the_bits(client, parameters, classes):  # noqa: F811
+def test_parameters_and_weights_keep_the_bits(cluster, parameters, classes):
     y = Y if classes == 3 else Y == "bee"
     for weight in (None, WEIGHT):
-        same_state(*fitted(X, y, SIZES["uneven"], weight, **parameters))
+        same_state(*fitted(cluster, X, y, SIZES["uneven"], weight, **parameters))
 
 
-def test_float32_keeps_the_bits(client):  # noqa: F811
-    local, own = fitted(X.astype(np.float32), Y, SIZES["empty and of one row"])
+def test_float32_keeps_the_bits(cluster):
+    local, own = fitted(cluster, X.astype(np.float32), Y, SIZES["empty and of one row"])
     assert own.coef_.dtype == np.float32
     same_state(local, own)
 
 
-def test_a_label_whose_rows_have_weight_0_is_no_class(client):  # noqa: F811
-    local, own = fitted(X, Y, SIZES["7 partitions"], WEIGHT * (Y != "ant"))
+def test_a_label_whose_rows_have_weight_0_is_no_class(cluster):
+    local, own = fitted(cluster, X, Y, SIZES["7 partitions"], WEIGHT * (Y != "ant"))
     assert own.classes_.tolist() == ["bee", "cicada"]
     same_state(local, own)
 
 
-def test_sparse_rows_keep_the_bits_of_two_classes_and_the_optimum_of_more(client):  # noqa: F811
+def test_sparse_rows_keep_the_bits_of_two_classes_and_the_optimum_of_more(cluster):
     rows, sizes = sparse.csr_array(X * (X > 3.5)), SIZES["7 partitions"]
     for weight in (None, WEIGHT):
-        same_state(*fitted(rows, Y == "bee", sizes, weight))
-    same_state(*fitted(rows, Y == "bee", sizes, l1_ratio=1, solver="saga", C=0.01))
-    local, own = fitted(rows, Y, sizes, tol=1e-8)
+        same_state(*fitted(cluster, rows, Y == "bee", sizes, weight))
+    same_state(*fitted(cluster, rows, Y == "bee", sizes, l1_ratio=1, solver="saga", C=0.01))
+    local, own = fitted(cluster, rows, Y, sizes, tol=1e-8)
     assert local.gradient_norm_ <= 1e-8
     np.testing.assert_allclose(local.coef_, own.coef_, rtol=1e-5, atol=1e-7)
     assert abs(local.log_likelihood_ - own.log_likelihood_) <= 1e-9 * abs(own.log_likelihood_)
 
 
-def test_many_columns_samples_and_rows_in_doubt_keep_the_bits(client, monkeypatch):  # noqa: F811
+def test_many_columns_samples_and_rows_in_doubt_keep_the_bits(cluster, monkeypatch):
     rows, sizes = RNG.standard_normal((6_011, 30)), [1_000, 0, 4_011, 1_000]
     y = (rows[:, :3] + 0.1 * RNG.gumbel(size=(6_011, 3))).argmax(axis=1)
     used = []
@@ -90,46 +91,50 @@ def test_many_columns_samples_and_rows_in_doubt_keep_the_bits(client, monkeypatc
         plain_init(self, *given)
 
     monkeypatch.setattr(likelihood.RowsInDoubt, "__init__", noted)
-    same_state(*fitted(rows, y, sizes, RNG.random(6_011), solver="lbfgs", C=100.0, tol=1e-9))
+    same_state(*fitted(cluster, rows, y, sizes, RNG.random(6_011), solver="lbfgs", C=100.0, tol=1e-9))
     assert used
 
 
-def test_an_l1_penalty_on_many_columns_keeps_the_bits(client):  # noqa: F811
+def test_an_l1_penalty_on_many_columns_keeps_the_bits(cluster):
     rows = RNG.standard_normal((2_000, 90))
     y = rows[:, :2].sum(axis=1) > RNG.standard_normal(2_000)
     for C in (0.01, 1.0):
-        same_state(*fitted(rows, y, [700, 1_300], l1_ratio=1, solver="saga", C=C))
+        same_state(*fitted(cluster, rows, y, [700, 1_300], l1_ratio=1, solver="saga", C=C))
 
 
-def test_fewer_rows_than_columns_keep_the_bits(client):  # noqa: F811
-    same_state(*fitted(RNG.standard_normal((30, 50)), Y[:30], [7, 0, 1, 22]))
+def test_fewer_rows_than_columns_keep_the_bits(cluster):
+    same_state(*fitted(cluster, RNG.standard_normal((30, 50)), Y[:30], [7, 0, 1, 22]))
 
 
-def test_a_warm_start_keeps_the_bits(client):  # noqa: F811
+def test_a_warm_start_keeps_the_bits(cluster):
     own = fastclf.LogisticRegression(warm_start=True)
-    model = fastclf.dask.LogisticRegression(warm_start=True)
+    model = cluster.module.LogisticRegression(warm_start=True)
     for C in (1.0, 0.1):
         own.set_params(C=C).fit(X, Y)
-        model.set_params(C=C).fit(cut(X, SIZES["uneven"]), cut(Y, SIZES["uneven"]))
+        model.set_params(C=C).fit(cluster.cut(X, SIZES["uneven"]), cluster.cut(Y, SIZES["uneven"]))
         same_state(model.to_local(), own)
 
 
-def test_a_killed_worker_changes_no_bit(client, monkeypatch):  # noqa: F811
-    rows, y, own = cut(X, SIZES["7 partitions"]), cut(Y, SIZES["7 partitions"]), fastclf.LogisticRegression().fit(X, Y)
+def test_a_killed_worker_changes_no_bit(cluster, monkeypatch):
+    rows, y, own = (
+        cluster.cut(X, SIZES["7 partitions"]),
+        cluster.cut(Y, SIZES["7 partitions"]),
+        fastclf.LogisticRegression().fit(X, Y),
+    )
     for number in (1, 4):
-        with killing(monkeypatch, client, number):
-            model = fastclf.dask.LogisticRegression().fit(rows, y)
+        with cluster.killing(monkeypatch, number):
+            model = cluster.module.LogisticRegression().fit(rows, y)
         same_state(model.to_local(), own)
 
 
-def test_bad_data_and_parameters_are_refused_as_by_the_plain_class(client):  # noqa: F811
+def test_bad_data_and_parameters_are_refused_as_by_the_plain_class(cluster):
     bad = X.copy()
     bad[15_000, 3] = np.nan
     with pytest.raises(ValueError, match="Input X contains NaN"):
-        fastclf.dask.LogisticRegression().fit(cut(bad, [10_000, N - 10_000]), cut(Y, [N]))
+        cluster.module.LogisticRegression().fit(cluster.cut(bad, [10_000, N - 10_000]), cluster.cut(Y, [N]))
     with pytest.raises(ValueError, match="y has one class"):
-        fastclf.dask.LogisticRegression().fit(cut(X, [N]), cut(np.zeros(N), [N]))
+        cluster.module.LogisticRegression().fit(cluster.cut(X, [N]), cluster.cut(np.zeros(N), [N]))
     with pytest.raises(ValueError, match="'liblinear' solver does not support multiclass"):
-        fastclf.dask.LogisticRegression(solver="liblinear").fit(cut(X, [N]), cut(Y, [N]))
+        cluster.module.LogisticRegression(solver="liblinear").fit(cluster.cut(X, [N]), cluster.cut(Y, [N]))
     with pytest.raises(ValueError, match="C is 0"):
-        fastclf.dask.LogisticRegression(C=0).fit(cut(X, [N]), cut(Y, [N]))
+        cluster.module.LogisticRegression(C=0).fit(cluster.cut(X, [N]), cluster.cut(Y, [N]))

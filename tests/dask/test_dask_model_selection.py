@@ -2,17 +2,13 @@
 
 import pickle
 
-import dask.array as da
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from clusters import client, killing, same_bits  # noqa: F401 (a fixture)
+from clusters import same_bits
 from sklearn.linear_model import LogisticRegression as Theirs
 
 import fastclf
-import fastclf.dask
-from fastclf.dask.places import DaskPlaces
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((240, 4))
@@ -42,8 +38,8 @@ def same_results(found, wanted):
         {"cv": fastclf.GroupKFold(3), "groups": GROUPS, "params": {"sample_weight": np.arange(240.0) + 1}},
     ],
 )
-def test_scores_are_those_of_one_machine(client, options):  # noqa: F811
-    found = fastclf.dask.cross_validate(NAMED, X, Y, **options)
+def test_scores_are_those_of_one_machine(cluster, options):
+    found = cluster.module.cross_validate(NAMED, X, Y, **options)
     wanted = fastclf.cross_validate(NAMED, X, Y, **options)
     assert list(found) == list(wanted)
     for name in wanted:
@@ -52,21 +48,21 @@ def test_scores_are_those_of_one_machine(client, options):  # noqa: F811
         assert found[name].error == wanted[name].error
 
 
-def test_collections_and_estimators_of_other_libraries_are_evaluated(client, monkeypatch):  # noqa: F811
-    plain_get, largest = DaskPlaces.get, []
+def test_collections_and_estimators_of_other_libraries_are_evaluated(cluster, monkeypatch):
+    plain_get, largest = cluster.Places.get, []
 
     def get(self, refs):
         found = plain_get(self, refs)
         largest.append(max(len(pickle.dumps(value)) for value in found))
         return found
 
-    monkeypatch.setattr(DaskPlaces, "get", get)
-    rows, labels = da.from_array(X, chunks=100), da.from_array(Y, chunks=70)
-    found = fastclf.dask.cross_validate(Theirs(), rows, labels, cv=3)
+    monkeypatch.setattr(cluster.Places, "get", get)
+    rows, labels = cluster.cut(X, [100, 100, 40]), cluster.cut(Y, [70, 0, 170])
+    found = cluster.module.cross_validate(Theirs(), rows, labels, cv=3)
     same_results(found, fastclf.cross_validate(Theirs(), X, Y, cv=3))
     assert max(largest) < X.nbytes  # the client receives no rows
-    frame = dd.from_pandas(pd.DataFrame(X, columns=list("abcd")), npartitions=3, sort=False)
-    found = fastclf.dask.tune(NAMED["tree"], {"max_depth": [1, 3]}, frame, labels, cv=3)
+    frame = cluster.table(pd.DataFrame(X, columns=list("abcd")), 3)
+    found = cluster.module.tune(NAMED["tree"], {"max_depth": [1, 3]}, frame, labels, cv=3)
     wanted = fastclf.tune(NAMED["tree"], {"max_depth": [1, 3]}, frame.compute(), Y, cv=3)
     same_results(found, wanted)
     same_bits(found.estimator.predict(frame.compute()), wanted.estimator.predict(frame.compute()))
@@ -84,23 +80,23 @@ def test_collections_and_estimators_of_other_libraries_are_evaluated(client, mon
         (fastclf.LogisticRegression(), {"C": [0.1, 1.0, 10.0]}),
     ],
 )
-def test_the_choice_is_that_of_one_machine(client, estimator, grid):  # noqa: F811
+def test_the_choice_is_that_of_one_machine(cluster, estimator, grid):
     options = {"cv": 4, "rule": "one_standard_error"}
-    found = fastclf.dask.tune(estimator, grid, X, Y, **options)
+    found = cluster.module.tune(estimator, grid, X, Y, **options)
     wanted = fastclf.tune(estimator, grid, X, Y, **options)
     same_results(found, wanted)
     assert found.chosen_params == wanted.chosen_params
     same_bits(found.estimator.predict(X), wanted.estimator.predict(X))
 
 
-def test_a_killed_worker_changes_no_score(client, monkeypatch):  # noqa: F811
-    with killing(monkeypatch, client, 1):
-        found = fastclf.dask.cross_validate(NAMED["tree"], X, Y, cv=6)
+def test_a_killed_worker_changes_no_score(cluster, monkeypatch):
+    with cluster.killing(monkeypatch, 1):
+        found = cluster.module.cross_validate(NAMED["tree"], X, Y, cv=6)
     same_results(found, fastclf.cross_validate(NAMED["tree"], X, Y, cv=6))
 
 
-def test_failed_fits_are_told_as_on_one_machine(client):  # noqa: F811
+def test_failed_fits_are_told_as_on_one_machine(cluster):
     with pytest.raises(ValueError, match="var_smoothing"):
-        fastclf.dask.cross_validate(fastclf.GaussianNB(var_smoothing=-1.0), X, Y, cv=3)
+        cluster.module.cross_validate(fastclf.GaussianNB(var_smoothing=-1.0), X, Y, cv=3)
     with pytest.raises(TypeError, match="an object, SVC"):
-        fastclf.dask.cross_validate(fastclf.SVC, X, Y)
+        cluster.module.cross_validate(fastclf.SVC, X, Y)

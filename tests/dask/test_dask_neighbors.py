@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from clusters import client, cut, cuts, killing, same_bits, same_state  # noqa: F401 (a fixture)
+from clusters import cuts, same_bits
 
 import fastclf
-import fastclf.dask
 
 N = 1500
 RNG = np.random.default_rng(0)
@@ -17,9 +16,9 @@ MASK = RNG.random(N) < 0.4
 
 
 @pytest.mark.parametrize("kind", cuts(N))
-def test_neighbours_are_those_of_one_machine_for_any_partitions(client, kind):  # noqa: F811
+def test_neighbours_are_those_of_one_machine_for_any_partitions(cluster, kind):
     plain = fastclf.NearestNeighbors(n_neighbors=13).fit(X)
-    model = fastclf.dask.NearestNeighbors(n_neighbors=13).fit(cut(X, cuts(N)[kind]))
+    model = cluster.module.NearestNeighbors(n_neighbors=13).fit(cluster.cut(X, cuts(N)[kind]))
     same_bits(model.kneighbors(QUERIES), plain.kneighbors(QUERIES))
     if "7" in kind or "empty" in kind:
         same_bits(model.kneighbors(QUERIES, mask=MASK), plain.kneighbors(QUERIES, mask=MASK))
@@ -32,31 +31,40 @@ def test_neighbours_are_those_of_one_machine_for_any_partitions(client, kind):  
         assert (model.kneighbors_graph(QUERIES) != plain.kneighbors_graph(QUERIES)).nnz == 0
 
 
-def test_answers_for_collections_are_lazy_and_the_same(client):  # noqa: F811
+def test_answers_for_collections_are_lazy_and_the_same(cluster):
     plain = fastclf.KNeighborsClassifier().fit(X, Y)
-    model = fastclf.dask.KNeighborsClassifier().fit(cut(X, [700, 800]), cut(Y, [700, 800]))
-    queries = cut(QUERIES, [50, 0, 149, 1], 2)
+    model = cluster.module.KNeighborsClassifier().fit(cluster.cut(X, [700, 800]), cluster.cut(Y, [700, 800]))
+    queries = cluster.cut(QUERIES, [50, 0, 149, 1], 2)
     labels = model.predict(queries)
-    assert (labels.shape, labels.dtype, labels.chunks) == ((200,), Y.dtype, ((50, 149, 1),))
+    assert cluster.is_lazy(labels)
+    assert labels.dtype == Y.dtype
     same_bits(labels.compute(), plain.predict(QUERIES))
     same_bits(model.predict_proba(queries).compute(), plain.predict_proba(QUERIES))
     same_bits([part.compute() for part in model.kneighbors(queries)], list(plain.kneighbors(QUERIES)))
 
 
+def test_lazy_answers_know_their_shape(cluster):
+    labels = cluster.module.KNeighborsClassifier().fit(cluster.cut(X, [N]), cluster.cut(Y, [N]))
+    labels = labels.predict(cluster.cut(QUERIES, [50, 0, 149, 1], 2))
+    assert (labels.shape, labels.chunks) == ((200,), ((50, 149, 1),))
+
+
 @pytest.mark.parametrize("weights", ["uniform", "distance", lambda distances: 1 / (1 + distances)])
-def test_votes_and_means_are_those_of_one_machine(client, weights):  # noqa: F811
+def test_votes_and_means_are_those_of_one_machine(cluster, weights):
     sizes = cuts(N)["empty and of one row"]
-    rows = cut(X, sizes)
+    rows = cluster.cut(X, sizes)
     for ties in ("first", "distance"):
         plain = fastclf.KNeighborsClassifier(8, weights=weights, ties=ties).fit(X, Y)
-        model = fastclf.dask.KNeighborsClassifier(8, weights=weights, ties=ties).fit(rows, cut(Y, [N // 2, N // 2]))
+        model = cluster.module.KNeighborsClassifier(8, weights=weights, ties=ties).fit(
+            rows, cluster.cut(Y, [N // 2, N // 2])
+        )
         same_bits(model.predict(QUERIES), plain.predict(QUERIES))
         same_bits(model.predict_proba(None), plain.predict_proba(None))
         same_bits(model.predict(QUERIES, mask=MASK), plain.predict(QUERIES, mask=MASK))
         same_bits(model.classes_, plain.classes_)
     for y in (NUMBERS, NUMBERS[:, 0]):
         plain = fastclf.KNeighborsRegressor(8, weights=weights).fit(X, y)
-        model = fastclf.dask.KNeighborsRegressor(8, weights=weights).fit(rows, cut(y, sizes))
+        model = cluster.module.KNeighborsRegressor(8, weights=weights).fit(rows, cluster.cut(y, sizes))
         same_bits(model.predict(QUERIES), plain.predict(QUERIES))
 
 
@@ -64,28 +72,30 @@ WEIGHT = np.where(RNG.random(N) < 0.2, 0, RNG.integers(1, 4, N)).astype(float)
 
 
 @pytest.mark.parametrize("weight", [WEIGHT, WEIGHT / 3 + RNG.random(N) * (WEIGHT > 0)])
-def test_sample_weights_are_multiplicities_as_on_one_machine(client, weight, tmp_path):  # noqa: F811
+def test_sample_weights_are_multiplicities_as_on_one_machine(cluster, weight, tmp_path):
     sizes = cuts(N)["empty and of one row"]
-    rows, weights = cut(X, sizes), cut(weight, [N // 3, N - N // 3])
+    rows, weights = cluster.cut(X, sizes), cluster.cut(weight, [N // 3, N - N // 3])
     for votes in ("uniform", "distance", lambda distances: 1 / (1 + distances)):
         plain = fastclf.KNeighborsClassifier(9, weights=votes).fit(X, Y, weight)
-        model = fastclf.dask.KNeighborsClassifier(9, weights=votes).fit(rows, cut(Y, [N]), weights)
+        model = cluster.module.KNeighborsClassifier(9, weights=votes).fit(rows, cluster.cut(Y, [N]), weights)
         same_bits(model.predict(QUERIES), plain.predict(QUERIES))
         same_bits(model.predict_proba(None), plain.predict_proba(None))
         same_bits(model.predict_proba(QUERIES, mask=MASK), plain.predict_proba(QUERIES, mask=MASK))
         same_bits(model.kneighbors(QUERIES, 30), plain.kneighbors(QUERIES, 30))
         plain = fastclf.KNeighborsRegressor(9, weights=votes).fit(X, NUMBERS, weight)
-        model = fastclf.dask.KNeighborsRegressor(9, weights=votes).fit(rows, cut(NUMBERS, sizes), weights)
-        same_bits(model.predict(cut(QUERIES, [99, 101])).compute(), plain.predict(QUERIES))
+        model = cluster.module.KNeighborsRegressor(9, weights=votes).fit(rows, cluster.cut(NUMBERS, sizes), weights)
+        same_bits(model.predict(cluster.cut(QUERIES, [99, 101])).compute(), plain.predict(QUERIES))
         same_bits(model.to_local().predict(QUERIES), plain.predict(QUERIES))
-    model = fastclf.dask.KNeighborsRegressor(9).fit(rows, cut(NUMBERS, sizes), weights)
+    model = cluster.module.KNeighborsRegressor(9).fit(rows, cluster.cut(NUMBERS, sizes), weights)
     model.save(tmp_path)
     wanted = fastclf.KNeighborsRegressor(9).fit(X, NUMBERS, weight).predict(QUERIES)
-    same_bits(fastclf.dask.load(tmp_path).predict(QUERIES), wanted)
+    same_bits(cluster.module.load(tmp_path).predict(QUERIES), wanted)
 
 
-def test_weights_that_do_not_add_up_to_k_are_refused_as_on_one_machine(client):  # noqa: F811
-    model = fastclf.dask.KNeighborsClassifier(5).fit(cut(X, [N]), cut(Y, [N]), cut(WEIGHT / 1000, [N]))
+def test_weights_that_do_not_add_up_to_k_are_refused_as_on_one_machine(cluster):
+    model = cluster.module.KNeighborsClassifier(5).fit(
+        cluster.cut(X, [N]), cluster.cut(Y, [N]), cluster.cut(WEIGHT / 1000, [N])
+    )
     plain = fastclf.KNeighborsClassifier(5).fit(X, Y, WEIGHT / 1000)
     for queries, k in ((QUERIES, N), (None, 3)):
         told = []
@@ -95,86 +105,94 @@ def test_weights_that_do_not_add_up_to_k_are_refused_as_on_one_machine(client): 
             told.append(str(refused.value))
         assert told[0] == told[1]
     with pytest.raises(ValueError, match="sample_weight is zero for every row"):
-        fastclf.dask.KNeighborsClassifier(5).fit(cut(X, [N]), cut(Y, [N]), cut(WEIGHT * 0, [N]))
+        cluster.module.KNeighborsClassifier(5).fit(
+            cluster.cut(X, [N]), cluster.cut(Y, [N]), cluster.cut(WEIGHT * 0, [N])
+        )
 
 
 @pytest.mark.parametrize("weights", ["uniform", "distance", lambda distances: [1 / (1 + each) for each in distances]])
-def test_votes_within_a_radius_are_those_of_one_machine(client, weights, tmp_path):  # noqa: F811
+def test_votes_within_a_radius_are_those_of_one_machine(cluster, weights, tmp_path):
     sizes = cuts(N)["empty and of one row"]
-    rows, queries = cut(X, sizes), np.concatenate([QUERIES, [[99.0] * 4]])
+    rows, queries = cluster.cut(X, sizes), np.concatenate([QUERIES, [[99.0] * 4]])
     for weight, options in ((None, {"outlier_label": "most_frequent"}), (WEIGHT, {"outlier_label": "ant"})):
-        weighted = None if weight is None else cut(weight, [N])
+        weighted = None if weight is None else cluster.cut(weight, [N])
         votes = fastclf.RadiusNeighborsClassifier(0.9, weights=weights, **options).fit(X, Y, weight)
-        model = fastclf.dask.RadiusNeighborsClassifier(0.9, weights=weights, **options)
-        model.fit(rows, cut(Y, [N // 2, N // 2]), weighted)
+        model = cluster.module.RadiusNeighborsClassifier(0.9, weights=weights, **options)
+        model.fit(rows, cluster.cut(Y, [N // 2, N // 2]), weighted)
         assert model.outlier_label_ == votes.outlier_label_
         same_bits(model.predict(queries), votes.predict(queries))
-        same_bits(model.predict(cut(queries, [99, 0, 102])).compute(), votes.predict(queries))
+        same_bits(model.predict(cluster.cut(queries, [99, 0, 102])).compute(), votes.predict(queries))
         same_bits(model.predict_proba(None, mask=MASK), votes.predict_proba(None, mask=MASK))
         same_bits(model.radius_neighbors(queries), votes.radius_neighbors(queries))
         means = fastclf.RadiusNeighborsRegressor(0.9, weights=weights).fit(X, NUMBERS, weight)
-        model = fastclf.dask.RadiusNeighborsRegressor(0.9, weights=weights).fit(rows, cut(NUMBERS, sizes), weighted)
+        model = cluster.module.RadiusNeighborsRegressor(0.9, weights=weights).fit(
+            rows, cluster.cut(NUMBERS, sizes), weighted
+        )
         same_bits(model.predict(QUERIES), means.predict(QUERIES))
         with pytest.warns(match="predicting NaN"):
             same_bits(model.predict(queries), means.predict(queries))
         same_bits(model.to_local().predict(QUERIES), means.predict(QUERIES))
     if not callable(weights):
         model.save(tmp_path)
-        same_bits(fastclf.dask.load(tmp_path).predict(QUERIES), means.predict(QUERIES))
+        same_bits(cluster.module.load(tmp_path).predict(QUERIES), means.predict(QUERIES))
 
 
-def test_outliers_and_several_outputs_within_a_radius_are_as_on_one_machine(client):  # noqa: F811
+def test_outliers_and_several_outputs_within_a_radius_are_as_on_one_machine(cluster):
     y, sizes = np.column_stack([Y, RNG.permutation(Y)]), cuts(N)["7 partitions"]
     plain = fastclf.RadiusNeighborsClassifier(0.9, outlier_label=["bee", "ant"]).fit(X, y)
-    model = fastclf.dask.RadiusNeighborsClassifier(0.9, outlier_label=["bee", "ant"]).fit(cut(X, sizes), cut(y, sizes))
+    model = cluster.module.RadiusNeighborsClassifier(0.9, outlier_label=["bee", "ant"]).fit(
+        cluster.cut(X, sizes), cluster.cut(y, sizes)
+    )
     same_bits(model.predict(QUERIES), plain.predict(QUERIES))
     same_bits(model.predict_proba(QUERIES), plain.predict_proba(QUERIES))
-    model = fastclf.dask.RadiusNeighborsClassifier(0.9).fit(cut(X, [N]), cut(Y, [N]))
+    model = cluster.module.RadiusNeighborsClassifier(0.9).fit(cluster.cut(X, [N]), cluster.cut(Y, [N]))
     with pytest.raises(ValueError, match=r"No neighbors found for test samples \[1\]"):
         model.predict([[0.0] * 4, [99.0] * 4])
 
 
-def test_several_outputs_and_densities_are_those_of_one_machine(client):  # noqa: F811
+def test_several_outputs_and_densities_are_those_of_one_machine(cluster):
     sizes = cuts(N)["7 partitions"]
     y = np.column_stack([Y, RNG.permutation(Y)])
     plain = fastclf.KNeighborsClassifier().fit(X, y)
-    model = fastclf.dask.KNeighborsClassifier().fit(cut(X, sizes), cut(y, sizes))
+    model = cluster.module.KNeighborsClassifier().fit(cluster.cut(X, sizes), cluster.cut(y, sizes))
     same_bits(model.predict(QUERIES), plain.predict(QUERIES))
-    same_bits(model.predict(cut(QUERIES, [99, 101])).compute(), plain.predict(QUERIES))
+    same_bits(model.predict(cluster.cut(QUERIES, [99, 101])).compute(), plain.predict(QUERIES))
     same_bits(model.predict_proba(QUERIES), plain.predict_proba(QUERIES))
-    plain, model = fastclf.KNeighborsDensity(9).fit(X), fastclf.dask.KNeighborsDensity(9).fit(cut(X, sizes))
+    plain, model = fastclf.KNeighborsDensity(9).fit(X), cluster.module.KNeighborsDensity(9).fit(cluster.cut(X, sizes))
     for queries, mask in ((QUERIES, None), (None, None), (QUERIES, MASK)):
         same_bits(model.score_samples(queries, mask=mask), plain.score_samples(queries, mask=mask))
 
 
-def test_to_local_is_the_plain_estimator(client):  # noqa: F811
-    model = fastclf.dask.KNeighborsClassifier().fit(cut(X, cuts(N)["uneven"]), cut(Y, cuts(N)["uneven"]))
+def test_to_local_is_the_plain_estimator(cluster):
+    model = cluster.module.KNeighborsClassifier().fit(
+        cluster.cut(X, cuts(N)["uneven"]), cluster.cut(Y, cuts(N)["uneven"])
+    )
     same_bits(model.to_local().kneighbors(QUERIES), fastclf.KNeighborsClassifier().fit(X, Y).kneighbors(QUERIES))
     same_bits(model.to_local().predict(QUERIES), fastclf.KNeighborsClassifier().fit(X, Y).predict(QUERIES))
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_a_worker_killed_in_a_search_or_between_two_changes_no_answer(client, monkeypatch, number):  # noqa: F811
-    rows = cut(X, cuts(N)["7 partitions"])
-    model, wanted = fastclf.dask.NearestNeighbors().fit(rows), fastclf.NearestNeighbors().fit(X).kneighbors(QUERIES)
-    with killing(monkeypatch, client, number):
+def test_a_worker_killed_in_a_search_or_between_two_changes_no_answer(cluster, monkeypatch, number):
+    rows = cluster.cut(X, cuts(N)["7 partitions"])
+    model, wanted = cluster.module.NearestNeighbors().fit(rows), fastclf.NearestNeighbors().fit(X).kneighbors(QUERIES)
+    with cluster.killing(monkeypatch, number):
         first, second = model.kneighbors(QUERIES), model.kneighbors(QUERIES)
     same_bits(first, wanted)
     same_bits(second, wanted)
 
 
-def test_saved_shards_are_loaded_by_another_cluster(client, tmp_path):  # noqa: F811
+def test_saved_shards_are_loaded_by_another_cluster(cluster, tmp_path):
     sizes = cuts(N)["7 partitions"]
     for name, y in (("KNeighborsClassifier", Y), ("KNeighborsRegressor", NUMBERS)):
-        model = getattr(fastclf.dask, name)(7, weights="distance").fit(cut(X, sizes), cut(y, sizes))
+        model = getattr(cluster.module, name)(7, weights="distance").fit(cluster.cut(X, sizes), cluster.cut(y, sizes))
         model.save(tmp_path / name)
-        loaded = fastclf.dask.load(tmp_path / name)
+        loaded = cluster.module.load(tmp_path / name)
         assert loaded.get_params() == model.get_params()
         same_bits(loaded.predict(QUERIES), getattr(fastclf, name)(7, weights="distance").fit(X, y).predict(QUERIES))
 
 
-def test_wrong_arguments_are_refused_with_one_sentence(client):  # noqa: F811
-    model = fastclf.dask.KNeighborsClassifier().fit(cut(X, [N]), cut(Y, [N]))
+def test_wrong_arguments_are_refused_with_one_sentence(cluster):
+    model = cluster.module.KNeighborsClassifier().fit(cluster.cut(X, [N]), cluster.cut(Y, [N]))
     with pytest.raises(ValueError, match="n_neighbors = 1501, n_samples_fit = 1500"):
         model.kneighbors(QUERIES, N + 1)
     with pytest.raises(ValueError, match="expecting 4 features"):
@@ -182,6 +200,6 @@ def test_wrong_arguments_are_refused_with_one_sentence(client):  # noqa: F811
     with pytest.raises(ValueError, match="mask has dtype int64"):
         model.predict(QUERIES, mask=MASK.astype(int))
     with pytest.raises(ValueError, match="not fitted yet"):
-        fastclf.dask.KNeighborsClassifier().predict(QUERIES)
+        cluster.module.KNeighborsClassifier().predict(QUERIES)
     with pytest.raises(ValueError, match="in partition 1: Input X contains NaN"):
-        fastclf.dask.NearestNeighbors().fit(cut(np.concatenate([X, X[:1] * np.nan]), [N, 1]))
+        cluster.module.NearestNeighbors().fit(cluster.cut(np.concatenate([X, X[:1] * np.nan]), [N, 1]))

@@ -1,15 +1,12 @@
 """Trees on Dask are those of the plain fit, bit for bit, for any partitions, and whatever worker dies."""
 
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from clusters import client, cut, cuts, killing, same_bits, same_state  # noqa: F401 (a fixture)
+from clusters import cuts, rounds, same_bits, same_state
 
 import fastclf
-import fastclf.dask
 import fastclf.dask.tree as grown_by_columns
-from fastclf.dask.places import DaskPlaces
 
 N = 1003
 RNG = np.random.default_rng(0)
@@ -23,15 +20,15 @@ WEIGHT = RNG.random(N) * (RNG.random(N) < 0.9)
 UNEVEN = [400, 0, 1, N - 401]
 
 
-def pair(name, **parameters):
-    return getattr(fastclf, name)(**parameters), getattr(fastclf.dask, name)(**parameters)
+def pair(cluster, name, **parameters):
+    return getattr(fastclf, name)(**parameters), getattr(cluster.module, name)(**parameters)
 
 
-def require_same(models, X, y, sizes, weight=None):
+def require_same(cluster, models, X, y, sizes, weight=None):
     plain, ours = models
     plain.fit(X, y, weight)
-    columns = None if weight is None else cut(weight, [N // 2, N - N // 2])
-    same_state(ours.fit(cut(X, sizes, 4), cut(y, sizes), columns).to_local(), plain)
+    columns = None if weight is None else cluster.cut(weight, [N // 2, N - N // 2])
+    same_state(ours.fit(cluster.cut(X, sizes, 4), cluster.cut(y, sizes), columns).to_local(), plain)
 
 
 @pytest.fixture
@@ -42,9 +39,9 @@ def by_levels(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", cuts(N))
-def test_trees_are_those_of_the_plain_fit_for_any_partitions(client, by_levels, kind):  # noqa: F811
-    require_same(pair("DecisionTreeClassifier"), X, Y, cuts(N)[kind])
-    require_same(pair("DecisionTreeRegressor"), X, NUMBERS, cuts(N)[kind])
+def test_trees_are_those_of_the_plain_fit_for_any_partitions(cluster, by_levels, kind):
+    require_same(cluster, pair(cluster, "DecisionTreeClassifier"), X, Y, cuts(N)[kind])
+    require_same(cluster, pair(cluster, "DecisionTreeRegressor"), X, NUMBERS, cuts(N)[kind])
 
 
 @pytest.mark.parametrize(
@@ -59,9 +56,9 @@ def test_trees_are_those_of_the_plain_fit_for_any_partitions(client, by_levels, 
     ],
     ids=str,
 )
-def test_classifiers_with_other_parameters_are_the_same(client, by_levels, parameters):  # noqa: F811
-    require_same(pair("DecisionTreeClassifier", **parameters), X.astype(np.float32), Y, UNEVEN)
-    require_same(pair("DecisionTreeClassifier", **parameters), X, Y, UNEVEN, WEIGHT)
+def test_classifiers_with_other_parameters_are_the_same(cluster, by_levels, parameters):
+    require_same(cluster, pair(cluster, "DecisionTreeClassifier", **parameters), X.astype(np.float32), Y, UNEVEN)
+    require_same(cluster, pair(cluster, "DecisionTreeClassifier", **parameters), X, Y, UNEVEN, WEIGHT)
 
 
 @pytest.mark.parametrize(
@@ -73,96 +70,93 @@ def test_classifiers_with_other_parameters_are_the_same(client, by_levels, param
     ],
     ids=str,
 )
-def test_regressors_with_other_parameters_are_the_same(client, by_levels, parameters):  # noqa: F811
-    require_same(pair("DecisionTreeRegressor", **parameters), X.astype(np.float32), abs(NUMBERS), UNEVEN)
-    require_same(pair("DecisionTreeRegressor", **parameters), X, abs(NUMBERS), UNEVEN, WEIGHT)
+def test_regressors_with_other_parameters_are_the_same(cluster, by_levels, parameters):
+    require_same(
+        cluster, pair(cluster, "DecisionTreeRegressor", **parameters), X.astype(np.float32), abs(NUMBERS), UNEVEN
+    )
+    require_same(cluster, pair(cluster, "DecisionTreeRegressor", **parameters), X, abs(NUMBERS), UNEVEN, WEIGHT)
 
 
-def test_several_outputs_are_the_same(client, by_levels):  # noqa: F811
+def test_several_outputs_are_the_same(cluster, by_levels):
     labels = np.column_stack([Y, np.where(X[:, 4] > 0, "up", "down")])
-    require_same(pair("DecisionTreeClassifier", max_depth=6), X, labels, UNEVEN)
-    require_same(pair("DecisionTreeRegressor"), X, np.column_stack([NUMBERS, X[:, 4]]), UNEVEN, WEIGHT)
+    require_same(cluster, pair(cluster, "DecisionTreeClassifier", max_depth=6), X, labels, UNEVEN)
+    require_same(
+        cluster, pair(cluster, "DecisionTreeRegressor"), X, np.column_stack([NUMBERS, X[:, 4]]), UNEVEN, WEIGHT
+    )
 
 
-def test_columns_with_a_common_value_are_the_same_although_only_one_worker_has_them(client, by_levels):  # noqa: F811
+def test_columns_with_a_common_value_are_the_same_although_only_one_worker_has_them(cluster, by_levels):
     some = X.copy()
     some[RNG.random(N) < 0.6, 1] = 0
-    require_same(pair("DecisionTreeRegressor"), some, NUMBERS, UNEVEN)
-    require_same(pair("DecisionTreeClassifier", criterion="entropy"), some[:, ::-1].copy(), Y, UNEVEN)
+    require_same(cluster, pair(cluster, "DecisionTreeRegressor"), some, NUMBERS, UNEVEN)
+    require_same(cluster, pair(cluster, "DecisionTreeClassifier", criterion="entropy"), some[:, ::-1].copy(), Y, UNEVEN)
 
 
-def test_missing_values_are_the_same(client, by_levels):  # noqa: F811
+def test_missing_values_are_the_same(cluster, by_levels):
     some = X.copy()
     some[RNG.random(N) < 0.2, 0] = np.nan
     some[NUMBERS > 1, 4] = np.nan
-    models = pair("DecisionTreeRegressor")
-    require_same(models, some, NUMBERS, UNEVEN)
+    models = pair(cluster, "DecisionTreeRegressor")
+    require_same(cluster, models, some, NUMBERS, UNEVEN)
     assert models[1].features_with_missing_.tolist() == [True, False, False, False, True, False]
 
 
-def test_small_data_are_grown_by_one_worker(client):  # noqa: F811
+def test_small_data_are_grown_by_one_worker(cluster):
     for n in (1, 2, 50, N):
-        models = pair("DecisionTreeRegressor")
+        models = pair(cluster, "DecisionTreeRegressor")
         models[0].fit(X[:n, :1], NUMBERS[:n])
-        same_state(models[1].fit(cut(X[:n, :1], [n]), cut(NUMBERS[:n], [n])).to_local(), models[0])
+        same_state(models[1].fit(cluster.cut(X[:n, :1], [n]), cluster.cut(NUMBERS[:n], [n])).to_local(), models[0])
 
 
-def test_ties_between_columns_of_different_workers_go_to_the_first_column(client, by_levels):  # noqa: F811
-    model = fastclf.dask.DecisionTreeClassifier(max_depth=4).fit(cut(X[:, [5, 2, 0]], [N]), cut(Y, [N]))
+def test_ties_between_columns_of_different_workers_go_to_the_first_column(cluster, by_levels):
+    model = cluster.module.DecisionTreeClassifier(max_depth=4).fit(
+        cluster.cut(X[:, [5, 2, 0]], [N]), cluster.cut(Y, [N])
+    )
     assert model.tree_.feature.max() == 0
 
 
-def test_categories_of_dataframes_are_the_same(client, by_levels):  # noqa: F811
+def test_categories_of_dataframes_are_the_same(cluster, by_levels):
     table = pd.DataFrame(X[:, :3], columns=list("abc"))
     table["kind"] = pd.Categorical(np.array(["u", "v", "w", "x"])[RNG.integers(0, 4, N)])
     y = NUMBERS + (table["kind"] == "w") * 3
-    frame = dd.from_pandas(table, npartitions=3, sort=False)
+    frame = cluster.table(table, 3)
     table = frame.compute()  # Dask's dataframes have another type of strings
-    models = pair("DecisionTreeRegressor", min_samples_leaf=5)
+    models = pair(cluster, "DecisionTreeRegressor", min_samples_leaf=5)
     models[0].fit(table, y)
-    models[1].fit(frame, dd.from_pandas(y, npartitions=3, sort=False))
+    models[1].fit(frame, cluster.table(y, 3))
     same_state(models[1].to_local(), models[0])
     same_bits(models[1].predict(frame).compute(), models[0].predict(table))
 
 
-def test_answers_for_collections_are_lazy(client):  # noqa: F811
-    plain, ours = pair("DecisionTreeClassifier", max_depth=4)
+def test_answers_for_collections_are_lazy(cluster):
+    plain, ours = pair(cluster, "DecisionTreeClassifier", max_depth=4)
     plain.fit(X, Y)
-    rows = cut(X, UNEVEN)
-    ours.fit(rows, cut(Y, UNEVEN))
+    rows = cluster.cut(X, UNEVEN)
+    ours.fit(rows, cluster.cut(Y, UNEVEN))
     for method in ("predict", "predict_proba", "apply"):
         lazy = getattr(ours, method)(rows)
-        assert hasattr(lazy, "dask")
+        assert cluster.is_lazy(lazy)
         same_bits(lazy.compute(), getattr(plain, method)(X))
-    assert ours.score(rows, cut(Y, UNEVEN)) == plain.score(X, Y)
-
-
-def rounds(monkeypatch, fit):
-    """The number of rounds of a fit."""
-    plain_get, seen = DaskPlaces.get, []
-    with monkeypatch.context() as patch:
-        patch.setattr(DaskPlaces, "get", lambda self, refs: seen.append(1) or plain_get(self, refs))
-        fit()
-    return len(seen)
+    assert ours.score(rows, cluster.cut(Y, UNEVEN)) == plain.score(X, Y)
 
 
 def test_a_worker_that_dies_in_the_first_a_middle_or_the_last_round_changes_no_bit(
-    client,  # noqa: F811
+    cluster,
     by_levels,
     monkeypatch,
 ):
     plain = fastclf.DecisionTreeRegressor(max_depth=5).fit(X, NUMBERS)
-    rows, y = cut(X, cuts(N)["7 partitions"]), cut(NUMBERS, cuts(N)["7 partitions"])
-    model = fastclf.dask.DecisionTreeRegressor(max_depth=5)
-    n_rounds = rounds(monkeypatch, lambda: model.fit(rows, y))
+    rows, y = cluster.cut(X, cuts(N)["7 partitions"]), cluster.cut(NUMBERS, cuts(N)["7 partitions"])
+    model = cluster.module.DecisionTreeRegressor(max_depth=5)
+    n_rounds = rounds(cluster, monkeypatch, lambda: model.fit(rows, y))
     for number in (0, n_rounds // 2, n_rounds - 1):
-        with killing(monkeypatch, client, number):
+        with cluster.killing(monkeypatch, number):
             model.fit(rows, y)
         same_state(model.to_local(), plain)
 
 
-def test_a_round_has_few_tasks_and_no_rows_for_the_scheduler(client, by_levels, monkeypatch):  # noqa: F811
-    calls, plain_call, plain_get, most = [], DaskPlaces.call, DaskPlaces.get, []
+def test_a_round_has_few_tasks_and_no_rows_for_the_scheduler(cluster, by_levels, monkeypatch):
+    calls, plain_call, plain_get, most = [], cluster.Places.call, cluster.Places.get, []
 
     def call(self, f, *args, near=None):
         calls.append(f.__name__)
@@ -172,9 +166,11 @@ def test_a_round_has_few_tasks_and_no_rows_for_the_scheduler(client, by_levels, 
         most.append(calls.count("searched"))
         return plain_get(self, refs)
 
-    monkeypatch.setattr(DaskPlaces, "call", call)
-    monkeypatch.setattr(DaskPlaces, "get", get)
-    fastclf.dask.DecisionTreeClassifier().fit(cut(X, cuts(N)["64 partitions"]), cut(Y, cuts(N)["64 partitions"]))
+    monkeypatch.setattr(cluster.Places, "call", call)
+    monkeypatch.setattr(cluster.Places, "get", get)
+    cluster.module.DecisionTreeClassifier().fit(
+        cluster.cut(X, cuts(N)["64 partitions"]), cluster.cut(Y, cuts(N)["64 partitions"])
+    )
     levels = calls.count("searched") / 2
     assert levels >= 3
     assert calls.count("advanced") == 2 * levels
@@ -182,17 +178,17 @@ def test_a_round_has_few_tasks_and_no_rows_for_the_scheduler(client, by_levels, 
     assert len(calls) <= 2 * 4 * levels + 2 * 20
 
 
-def test_wrong_data_and_what_is_not_offered_are_refused_in_one_sentence(client):  # noqa: F811
-    rows, y = cut(X, [N // 2, N - N // 2]), cut(Y, [N // 2, N - N // 2])
+def test_wrong_data_and_what_is_not_offered_are_refused_in_one_sentence(cluster):
+    rows, y = cluster.cut(X, [N // 2, N - N // 2]), cluster.cut(Y, [N // 2, N - N // 2])
     with pytest.raises(ValueError, match="ccp_alpha is 'cv'"):
-        fastclf.dask.DecisionTreeClassifier(ccp_alpha="cv").fit(rows, y)
+        cluster.module.DecisionTreeClassifier(ccp_alpha="cv").fit(rows, y)
     with pytest.raises(ValueError, match="splitter is 'random'"):
-        fastclf.dask.DecisionTreeClassifier(splitter="random").fit(rows, y)
+        cluster.module.DecisionTreeClassifier(splitter="random").fit(rows, y)
     with pytest.raises(ValueError, match="max_depth"):
-        fastclf.dask.DecisionTreeClassifier(max_depth=0).fit(rows, y)
+        cluster.module.DecisionTreeClassifier(max_depth=0).fit(rows, y)
     wrong = X.copy()
     wrong[N - 1, 0] = np.inf
     with pytest.raises(ValueError, match=r"in partition 1: .*infinity"):
-        fastclf.dask.DecisionTreeClassifier().fit(cut(wrong, [N // 2, N - N // 2]), y)
+        cluster.module.DecisionTreeClassifier().fit(cluster.cut(wrong, [N // 2, N - N // 2]), y)
     with pytest.raises(ValueError, match="sample_weight is zero for every row"):
-        fastclf.dask.DecisionTreeClassifier().fit(rows, y, rows[:, 2] * 0)
+        cluster.module.DecisionTreeClassifier().fit(rows, y, cluster.cut(np.zeros(N), [N]))

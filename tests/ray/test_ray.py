@@ -3,17 +3,19 @@
 import inspect
 import subprocess
 import sys
-from importlib import import_module
-from itertools import pairwise
 
 import numpy as np
 import pytest
 
 import fastclf
+import fastclf.dask
 import fastclf.ray
 
 pytest.importorskip("ray.cluster_utils", reason="Ray has no wheels for every Python version and platform")
-ray, RayPlaces = import_module("ray"), import_module("fastclf.ray.places").RayPlaces
+
+import ray
+from clusters import same_bits, same_state
+from nodes import cut
 
 pytestmark = pytest.mark.once
 
@@ -27,51 +29,6 @@ QUERIES = RNG.integers(0, 9, (100, 4)) + RNG.integers(0, 2, (100, 4)) / 2
 CUTS = {"even": [N // 2, N // 2], "seven": [857] * 6 + [858], "empty": [0, 1, 2000, 0, N - 2001]}
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    """A cluster of two nodes with one processor each."""
-    from ray.cluster_utils import Cluster
-
-    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
-    node = {"num_cpus": 1, "object_store_memory": 100_000_000, "include_dashboard": False}
-    cluster = Cluster(initialize_head=True, head_node_args=node)
-    try:
-        cluster.add_node(num_cpus=1, object_store_memory=100_000_000)
-        ray.init(address=cluster.address, log_to_driver=False)
-        yield cluster
-    finally:
-        ray.shutdown()
-        cluster.shutdown()
-
-
-def part_of(array, start, stop):
-    return array[start:stop]
-
-
-def cut(array, sizes):
-    """An array as Rows, whose partitions tasks return, so that they can be made again."""
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    whole = ray.put(array)
-    part = ray.remote(part_of).options(max_retries=-1, num_cpus=1, scheduling_strategy="SPREAD")
-    return fastclf.ray.Rows([part.remote(whole, int(i), int(j)) for i, j in pairwise(starts)])
-
-
-def same_bits(one, other):
-    one, other = np.asarray(one), np.asarray(other)
-    assert (one.dtype, one.shape) == (other.dtype, other.shape)
-    if one.dtype == object:
-        assert all(np.array_equal(*pair) for pair in zip(one.ravel(), other.ravel(), strict=True))
-    else:
-        assert one.tobytes() == other.tobytes()
-
-
-def same_state(local, plain):
-    assert vars(local).keys() == vars(plain).keys()
-    for name in vars(plain):
-        if name.endswith("_") and not isinstance(getattr(plain, name), (list, dict)):
-            same_bits(getattr(local, name), getattr(plain, name))
-
-
 def test_the_import_of_fastclf_does_not_import_ray():
     code = "import sys, fastclf, fastclf.ray, fastclf.dask; sys.exit('ray' in sys.modules or 'dask' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -82,11 +39,16 @@ def test_ray_works_where_dask_is_not_imported():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-@pytest.mark.parametrize("name", [name for name in fastclf.ray.__all__ if name != "Rows"])
-def test_constructors_are_those_of_the_plain_classes(name):
-    known = inspect.signature(getattr(fastclf, name)).parameters
-    ours = inspect.signature(getattr(fastclf.ray, name)).parameters
+def test_ray_has_all_that_dask_has():
+    assert set(fastclf.ray.__all__) == {*fastclf.dask.__all__, "Rows"}
+
+
+@pytest.mark.parametrize("name", fastclf.dask.__all__)
+def test_constructors_are_those_on_dask_without_the_client(name):
+    known, ours = (dict(inspect.signature(getattr(module, name)).parameters) for module in (fastclf.dask, fastclf.ray))
+    known.pop("client", None)
     assert {n: p.default for n, p in ours.items()} == {n: p.default for n, p in known.items()}
+    assert list(ours) == list(known)
 
 
 @pytest.mark.parametrize("kind", CUTS)
@@ -120,25 +82,12 @@ def test_neighbours_and_votes_are_those_of_one_machine(cluster, kind, tmp_path):
     same_bits(model.predict(queries).compute(), plain.predict(QUERIES))
 
 
-def test_a_node_that_dies_in_any_round_and_one_that_joins_change_no_bit(cluster, monkeypatch):
-    plain_get, seen = RayPlaces.get, []
-    plain = fastclf.GaussianNB().fit(X, Y, WEIGHT)
-    for number in (0, 1):
-        seen.clear()
-
-        def get(self, refs, number=number):
-            if len(seen) == number:
-                cluster.remove_node(sorted(cluster.worker_nodes, key=str)[0], allow_graceful=False)
-                cluster.add_node(num_cpus=1, object_store_memory=100_000_000)
-            seen.append(1)
-            return plain_get(self, refs)
-
-        rows, labels, weight = (cut(array, CUTS["seven"]) for array in (X, Y, WEIGHT))
-        with monkeypatch.context() as patch:
-            patch.setattr(RayPlaces, "get", get)
-            model = fastclf.ray.GaussianNB().fit(rows, labels, weight)
-        assert len(seen) > number
-        same_state(model.to_local(), plain)
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_node_that_dies_in_any_round_and_one_that_joins_change_no_bit(cluster, monkeypatch, number):
+    rows, labels, weight = (cut(array, CUTS["seven"]) for array in (X, Y, WEIGHT))
+    with cluster.killing(monkeypatch, number):
+        model = fastclf.ray.GaussianNB().fit(rows, labels, weight)
+    same_state(model.to_local(), fastclf.GaussianNB().fit(X, Y, WEIGHT))
 
 
 def fit_in_a_task(sizes):

@@ -1,0 +1,3 @@
+from clusters import client, cluster
+
+__all__ = ["client", "cluster"]
