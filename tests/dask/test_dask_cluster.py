@@ -102,16 +102,18 @@ def test_plain_estimators_refuse_collections_and_name_fastclf_dask():
             model.fit(X[:50], da.from_array(Y[:50]))
 
 
-def test_a_worker_that_differs_is_named_with_what_to_set(client, monkeypatch):
+def test_a_worker_that_differs_is_named_with_what_to_set(cluster, monkeypatch):
     signature = places.signature()
     for name, value, advice in (
         ("NumPy", "1.0", "install NumPy 1.0 there"),
         ("the SIMD level", "x86-64-v4-vnni" if _simd.level() != "x86-64-v4-vnni" else "baseline", "set FASTCLF_SIMD="),
     ):
         told = signature | {name: value}
-        monkeypatch.setattr(places, "signature", lambda told=told: told)
-        with pytest.raises(RuntimeError, match=rf"the worker tcp://.* has {name} .* and the client {value}.*{advice}"):
-            fastclf.dask.GaussianNB().fit(cut(X, [N]), cut(Y, [N]))
+        rows, labels = cluster.cut(X, [N]), cluster.cut(Y, [N])
+        monkeypatch.setattr(sys.modules[cluster.Places.__module__], "signature", lambda told=told: told)
+        with pytest.raises(RuntimeError, match=rf"the (worker|node) .* has {name} .* and the client {value}.*{advice}"):
+            cluster.module.GaussianNB().fit(rows, labels)
+        monkeypatch.undo()
 
 
 def test_without_a_client_one_sentence_says_what_to_do():
@@ -134,17 +136,19 @@ def test_a_fit_inside_a_task_ends_with_the_same_bits(client):
         same_state(model, plain())
 
 
-def test_two_fits_at_once_end_with_the_same_bits(client):
+def test_two_fits_at_once_end_with_the_same_bits(cluster):
     found = {}
 
     def fit(i):
-        found[i] = fastclf.dask.GaussianNB(client=client).fit(cut(X, [N - i, i]), cut(Y, [N - i, i])).to_local()
+        rows, labels = cluster.cut(X, [N - i, i]), cluster.cut(Y, [N - i, i])
+        found[i] = cluster.module.GaussianNB().fit(rows, labels).to_local()
 
     threads = [threading.Thread(target=fit, args=[i]) for i in (3, 4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    assert len(found) == 2
     for model in found.values():
         same_state(model, plain())
 

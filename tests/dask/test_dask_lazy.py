@@ -15,16 +15,9 @@ from fastclf.dask import Lazy
 from fastclf.dask.lazy import ROW_METHODS
 
 
-@pytest.mark.parametrize("name", FITTED)
-def test_every_estimator_answers_collections_lazily_with_its_bits(name):
-    model = FITTED[name]()
-    if isinstance(model, TableClassifier):
-        table = pd.DataFrame(dict(zip(MIXED.names, MIXED.columns)))
-        rows, lazy_rows = table, dd.from_pandas(table, npartitions=3, sort=False)
-    else:
-        rows = np.asarray(asked(model))
-        lazy_rows = da.from_array(rows, chunks=((5, 0, 1, len(rows) - 6), 1))
-    lazy, asked_of = Lazy(model), 0
+def require_the_same_lazily(name, model, rows, lazy, lazy_rows, computed):
+    """Require that `lazy` answers the rows and the collection of the same rows as the model does."""
+    asked_of = 0
     for method in ROW_METHODS:
         if not hasattr(model, method):
             assert not hasattr(lazy, method)
@@ -36,10 +29,10 @@ def test_every_estimator_answers_collections_lazily_with_its_bits(name):
         found = getattr(lazy, method)(lazy_rows)
         if isinstance(wanted, (tuple, list)):
             assert type(found) is type(wanted)
-            found = [part.compute(scheduler="sync") for part in found]
+            found = [computed(part) for part in found]
         else:
-            assert isinstance(found, da.Array)
-            found = found.compute(scheduler="sync")
+            assert type(found) is type(lazy_rows) or isinstance(found, da.Array)
+            found = computed(found)
         own = getattr(lazy, method)(rows)
         if hasattr(wanted, "toarray"):
             found, own, wanted = found.toarray(), own.toarray(), wanted.toarray()
@@ -51,6 +44,18 @@ def test_every_estimator_answers_collections_lazily_with_its_bits(name):
         asked_of += 1
     assert asked_of or not any(hasattr(model, method) for method in ROW_METHODS)
     assert lazy.to_local() is model
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_every_estimator_answers_collections_lazily_with_its_bits(name):
+    model = FITTED[name]()
+    if isinstance(model, TableClassifier):
+        table = pd.DataFrame(dict(zip(MIXED.names, MIXED.columns)))
+        rows, lazy_rows = table, dd.from_pandas(table, npartitions=3, sort=False)
+    else:
+        rows = np.asarray(asked(model))
+        lazy_rows = da.from_array(rows, chunks=((5, 0, 1, len(rows) - 6), 1))
+    require_the_same_lazily(name, model, rows, Lazy(model), lazy_rows, lambda part: part.compute(scheduler="sync"))
 
 
 def test_answers_know_their_type_and_shape_before_they_are_computed():

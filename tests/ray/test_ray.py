@@ -1,9 +1,14 @@
 """Estimators on Ray have the bits of the plain classes, for any partitions, also if a node dies (needs Ray)."""
 
 import inspect
+import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 
+import dask.array
 import numpy as np
 import pytest
 
@@ -16,6 +21,10 @@ pytest.importorskip("ray.cluster_utils", reason="Ray has no wheels for every Pyt
 import ray
 from clusters import same_bits, same_state
 from nodes import cut
+
+from fastclf.dask.partitions import require_kind
+from fastclf.dask.places import DaskPlaces
+from fastclf.ray.places import RayPlaces
 
 pytestmark = pytest.mark.once
 
@@ -97,6 +106,42 @@ def fit_in_a_task(sizes):
 def test_a_fit_inside_a_task_ends_with_the_same_bits(cluster):
     found = ray.get(ray.remote(fit_in_a_task).options(num_cpus=0).remote(CUTS["even"]))
     same_state(found, fastclf.GaussianNB().fit(X, Y))
+
+
+def sleepy(seconds):
+    time.sleep(seconds)
+
+
+def test_ctrl_c_is_obeyed_and_the_next_fit_has_the_same_bits(cluster):
+    rows, labels, places = cut(X, CUTS["seven"]), cut(Y, CUTS["seven"]), RayPlaces()
+    refs = [places.call(sleepy, 5, near=place.address) for place in places.places()]
+    threading.Timer(1, os.kill, [os.getpid(), signal.SIGINT]).start()
+    with pytest.raises(KeyboardInterrupt):
+        places.get(refs)
+    assert ray.wait(refs, num_returns=len(refs), timeout=0)[1]  # the tasks go on
+    same_state(fastclf.ray.GaussianNB().fit(rows, labels).to_local(), fastclf.GaussianNB().fit(X, Y))
+
+
+def test_folds_of_rows_are_evaluated_where_only_one_task_runs_at_a_time():
+    code = (
+        "import numpy as np, ray, fastclf, fastclf.ray\n"
+        "ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)\n"
+        "X, y = np.arange(60.0).reshape(30, 2) % 7, np.arange(30) % 2\n"
+        "rows = [fastclf.ray.Rows([ray.put(part)]) for part in (X, y)]\n"
+        "found = fastclf.ray.cross_validate(fastclf.SVC(), *rows, cv=3)['test_score']\n"
+        "assert (found == fastclf.cross_validate(fastclf.SVC(), X, y, cv=3)['test_score']).all()"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=120).returncode == 0
+
+
+def test_rows_and_collections_of_dask_are_not_mixed(cluster):
+    rows, array = cut(X, [N]), dask.array.from_array(X)
+    with pytest.raises(TypeError, match=r"X is .*; fastclf\.ray\.Rows is wanted"):
+        fastclf.ray.cross_validate(fastclf.GaussianNB(), array, Y)
+    with pytest.raises(TypeError, match=r"X is .*; fastclf\.ray\.Rows is wanted"):
+        fastclf.ray.SVC().fit(array, Y)
+    with pytest.raises(TypeError, match=r"X is .*; a dask array or dataframe is wanted"):
+        require_kind(DaskPlaces, {"X": rows, "y": None})
 
 
 def test_errors_of_tasks_are_told_as_they_are(cluster):
