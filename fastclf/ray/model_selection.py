@@ -1,7 +1,6 @@
 """Cross-validation and tuning on Ray: the tasks are those on Dask."""
 
-from .. import model_selection as plain
-from ..dask.model_selection import on_cluster
+from ..dask.model_selection import on_cluster, plain
 from .places import Connection
 
 

@@ -44,8 +44,9 @@ class OnRay:
 
     @staticmethod
     def table(frame, n):
-        """A data frame, or a series of it, as Rows with n partitions."""
-        return cut(frame, np.diff([len(frame) * i // n for i in range(n + 1)]))
+        """A data frame, or a series of it, as Rows with n partitions, cut as Dask cuts it."""
+        size = -(-len(frame) // n)
+        return cut(frame, np.diff([min(size * i, len(frame)) for i in range(n + 1)]))
 
     @staticmethod
     def is_lazy(answer):

@@ -125,7 +125,7 @@ def test_ctrl_c_is_obeyed_and_the_next_fit_has_the_same_bits(cluster):
 def test_folds_of_rows_are_evaluated_where_only_one_task_runs_at_a_time():
     code = (
         "import numpy as np, ray, fastclf, fastclf.ray\n"
-        "ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)\n"
+        "ray.init('local', num_cpus=1, include_dashboard=False, log_to_driver=False)\n"
         "X, y = np.arange(60.0).reshape(30, 2) % 7, np.arange(30) % 2\n"
         "rows = [fastclf.ray.Rows([ray.put(part)]) for part in (X, y)]\n"
         "found = fastclf.ray.cross_validate(fastclf.SVC(), *rows, cv=3)['test_score']\n"
