@@ -15,6 +15,7 @@ import threading
 import time
 from concurrent.futures import Future, wait
 from math import ceil, prod
+from numbers import Real
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -409,6 +410,13 @@ def _drawing():
         raise
 
 
+def require_verbose(verbose):
+    """The value of a parameter `verbose`, which must be a number or None."""
+    if not isinstance(verbose, (Real, np.bool_, type(None))):
+        raise TypeError(f"verbose is {described(verbose)}; a number is wanted")
+    return verbose
+
+
 class Progress:
     """The progress of long work, shown by tqdm if installed, otherwise as lines on stderr, and reported to a callback.
 
@@ -420,7 +428,7 @@ class Progress:
     def __init__(self, total, label, verbose=0, callback=None, value_name=None, *, unit="rows", each=1):
         if callback is not None and not callable(callback):
             raise TypeError(f"callback is {described(callback)}; a function of (step, total, value) or None is wanted")
-        self.total, self.label, self.verbose, self.callback = total, label, verbose, callback
+        self.total, self.label, self.verbose, self.callback = total, label, require_verbose(verbose), callback
         self.unit, self.each = "steps" if total is None else unit, max(each, 1)
         self.watched = bool(verbose) or callback is not None
         self.value_name, self._value = value_name, ""

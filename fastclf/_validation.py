@@ -3,6 +3,7 @@
 Every error message is one sentence that names the argument, the given value and the wanted one.
 """
 
+import itertools
 import operator
 import os
 from numbers import Real
@@ -19,6 +20,15 @@ _SMALL = frozenset(["bool", "int8", "uint8", "int16", "uint16", "float16"])
 
 # The number of values that are checked for NaN in one step, a few milliseconds, so that Ctrl-C need not wait.
 _CHECK_NUMBERS = 1 << 22
+
+# The number of entries of a list that are converted in the first step, in a few milliseconds; then Ctrl-C is obeyed.
+_BLOCK = 1 << 14
+
+# The types of arrays of Python's numbers, of which NumPy makes an array of the largest type, whatever their order.
+_PLAIN = (np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64))
+
+# The number of bytes that a number in a list takes.
+_ENTRY_BYTES = 40
 
 # The largest integer that kernels take.
 _LARGEST = 2**63 - 1
@@ -84,10 +94,36 @@ def as_array(X, name):
         return array
     if hasattr(X, "__dlpack__") and not hasattr(X, "__array__"):
         return np.from_dlpack(X)
+    if isinstance(X, range):
+        require_memory(8 * (X[-1] - X[0] if X else 0) // X.step, name)
     try:
-        return np.asarray(X)
+        array = _array_of_blocks(X) if isinstance(X, (list, tuple, range)) else None
+        return np.asarray(X) if array is None else array
     except ValueError as error:
         raise ValueError(f"{name} does not form an array ({error}); rows of equal length are wanted") from None
+
+
+def _array_of_blocks(rows):
+    """The array of a long list, made of blocks, between which Ctrl-C is obeyed; None if it might be another array."""
+    width = len(rows[0]) if rows and isinstance(rows[0], (list, tuple, np.ndarray)) and np.ndim(rows[0]) else 1
+    if len(rows) * width <= 4 * _BLOCK:
+        return None
+    blocks = []
+    for start, stop in ranges(0, len(rows), max(1, _BLOCK // max(width, 1))):
+        try:
+            blocks.append(np.asarray(rows[start:stop]))
+        except ValueError:
+            return None  # the message about the whole list names its shape
+        if blocks[-1].shape[1:] != blocks[0].shape[1:]:
+            return None
+    kinds = {block.dtype for block in blocks}
+    if len(kinds) > 1 and not kinds.issubset(_PLAIN) and {kind.kind for kind in kinds} != {"U"}:
+        return None
+    array, at = np.empty((len(rows), *blocks[0].shape[1:]), np.result_type(*kinds)), 0
+    for i, block in enumerate(blocks):
+        array[at : at + len(block)] = block
+        at, blocks[i] = at + len(block), None
+    return array
 
 
 def require_matrix(array, name, owner):
@@ -308,10 +344,17 @@ def as_numbers(y):
 
 
 def as_list(value, name):
-    """The entries of a list, tuple or array. Other iterables, such as strings, are refused."""
+    """The entries of a list, tuple, array or other iterable as a list; strings and dicts are refused."""
     if isinstance(value, (str, bytes, dict)) or not np.iterable(value):
         raise TypeError(f"{name} is {described(value)}; a list is wanted")
-    return list(value)
+    if isinstance(value, range):
+        require_memory(_ENTRY_BYTES * (value[-1] - value[0] if value else 0) // value.step, name)
+    # an iterator may have no end, so that its entries are taken in blocks, between which Ctrl-C is obeyed
+    entries, found = iter(value), []
+    while block := list(itertools.islice(entries, _BLOCK)):
+        found += block
+        require_memory(_ENTRY_BYTES * len(found), name)
+    return found
 
 
 def as_path(path, name="path"):
@@ -416,6 +459,28 @@ def require_numbers(name, value, kinds):
     listed = isinstance(value, (list, tuple))
     if listed or array.dtype.kind not in kinds or array.size == 0 or (kinds == "iu" and (abs(array) > 1 << 62).any()):
         raise ValueError(f"{name} is {described(value)}; numbers are wanted")
+
+
+def require_memory(n_bytes, what):
+    """Refuse work that needs more bytes than the computer has, or than the process may use, before it begins.
+
+    The system may grant such an array, or a list may grow, until the process is killed.
+    """
+    memory = _memory()
+    if n_bytes > memory:
+        # a whole number may be beyond the range of float
+        raise MemoryError(f"{what} needs {min(n_bytes, 1 << 99) / 1e9:.3g} GB of memory; there are {memory / 1e9:.3g}")
+
+
+def _memory():
+    """The bytes of memory that the computer has, or that the process may use if fewer; inf if they are unknown."""
+    try:
+        import resource
+    except ImportError:  # Windows, which grants no more memory than it has
+        return np.inf
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    present = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return present if limit == resource.RLIM_INFINITY else min(present, limit)
 
 
 def require_strings(names, name):

@@ -60,7 +60,7 @@ GRIDS = [
 SCORES = [None, "accuracy", "neg_log_loss", "roc_auc", "f1", "balanced_accuracy", "r2", ["accuracy", "f1"], "unknown"]
 
 # Arguments that say how often work is done: with a huge number a call would never end, as the caller asked.
-COUNTS = {"n_permutations", "n_alphas", "grid_resolution", "n_repeats", "n_splits", "n_bins"}
+COUNTS = {"n_permutations"}
 
 
 def asks_for_much(value):

@@ -242,7 +242,7 @@ class PruningDisplay(ValidationCurveDisplay):
         alphas = path["ccp_alphas"]
         # the geometric middle of each interval of alphas with the same subtree (Breiman et al. 1984)
         between = np.append(np.sqrt(np.maximum(alphas[:-1], 0) * alphas[1:]), alphas[-1])
-        kept = np.unique(np.linspace(0, len(between) - 1, n_alphas).round().astype(int))
+        kept = np.unique(np.linspace(0, len(between) - 1, min(n_alphas, len(between))).round().astype(int))
         grid = {"param_name": "ccp_alpha", "param_range": between[kept].tolist()}
         display = super().from_estimator(estimator, X, y, train=train, ax=axes(ax, (7, 4.8)), **grid, **options)
         display.path = path

@@ -12,7 +12,7 @@ from .._validation import (
 )
 from ..tree.text import Conditions, Notation, reading_of
 from .drawing import axes, colours, finish, require_method
-from .responses import Surface, draw_surface, name_axes, plane, require_plot, surface_of
+from .responses import Surface, draw_surface, name_axes, plane, require_plot, require_resolution, surface_of
 
 # scikit-learn's arguments of DecisionBoundaryDisplay.from_estimator and their defaults.
 _SCIKIT_LEARNS = {"response_method": "auto", "class_of_interest": None, "multiclass_colors": None, "plot_method": None}
@@ -79,7 +79,7 @@ class DecisionBoundaryDisplay:
         ylabel=None,
     ):
         self.estimator, self.xlim, self.ylim = estimator, xlim, ylim
-        self.grid_resolution = require_integer("grid_resolution", grid_resolution, 2)
+        self.grid_resolution = require_resolution(grid_resolution)
         self.xx0, self.xx1, self.n_classes, self.response = xx0, xx1, n_classes, response
         self.multiclass_colors, self.xlabel, self.ylabel = multiclass_colors, xlabel, ylabel
         if response is None and (estimator is None or xlim is None or ylim is None):

@@ -6,13 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._validation import as_float64, described, require_finite, require_integer, require_number
+from .._validation import as_float64, described, require_finite, require_integer, require_memory, require_number
 from ..metrics.scorers import first_method, kind_of, responses
 from ..metrics.targets import target_kind
 from .drawing import axes, finish
 
 _PLOTS = ("contourf", "contour", "pcolormesh")
 _METHODS = ["decision_function", "predict_proba", "predict"]
+
+# The number of bytes that a point of the grid takes: its coordinates, its answer and its colour.
+_PIXEL_BYTES = 100
 
 # scikit-learn's colours of up to ten classes (Petroff 2021, Accessible color sequences for data visualization).
 _PETROFF = (
@@ -64,11 +67,18 @@ def surface_of(estimator, X, grid_resolution, eps, response_method, class_of_int
     return Surface(xx0, xx1, n_classes, found.reshape(*xx0.shape, *found.shape[1:]))
 
 
+def require_resolution(grid_resolution):
+    """The number of points of each side of a grid, which must fit into the memory."""
+    n = require_integer("grid_resolution", grid_resolution, 2)
+    require_memory(_PIXEL_BYTES * n**2, f"a picture with grid_resolution={n}")
+    return n
+
+
 def plane(X, grid_resolution, eps):
     """The rows X of two features as floats, after a check of them and of the arguments for the grid around them."""
     if isinstance(grid_resolution, Real) and not grid_resolution > 1:
         raise ValueError(f"grid_resolution must be greater than 1. Got {grid_resolution} instead.")
-    require_integer("grid_resolution", grid_resolution, 2)
+    require_resolution(grid_resolution)
     if isinstance(eps, Real) and not eps >= 0:
         raise ValueError(f"eps must be greater than or equal to 0. Got {eps} instead.")
     require_number("eps", eps, 0, finite=True)

@@ -185,14 +185,14 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
         require_number("intercept_scaling", self.intercept_scaling, 0, open_low=True)
         if self.eta0 is not None:
             require_number("eta0", self.eta0, 0, open_low=True)
-        strength = 1 / require_number("C", self.C, 0, open_low=True)
+        C = require_number("C", self.C, 0, open_low=True)
         if self.penalty is None and self.C != 1:
             warn("Setting penalty=None will ignore the C and l1_ratio parameters")
-        penalty, l1_ratio = penalty_of(self.penalty, self.l1_ratio, np.isinf(self.C))
+        penalty, l1_ratio = penalty_of(self.penalty, self.l1_ratio, np.isinf(C))
         check_solver(self.solver, penalty, self.dual)
         if penalty is None:
             return 0.0, 0.0
-        return strength * (1 - l1_ratio), strength * l1_ratio
+        return (1 - l1_ratio) / C, l1_ratio / C
 
     def fit(self, X, y, sample_weight=None):
         """Find the coefficients.

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._exceptions import warn
+from .._threads import aside_if_many
 from .._validation import (
     as_array,
     as_label_list,
@@ -11,6 +12,7 @@ from .._validation import (
     encode_labels,
     require_choice,
     require_integer,
+    require_memory,
 )
 from .classification import averaged
 from .curves import read_scored
@@ -23,6 +25,9 @@ from .targets import (
     require_same_length,
     target_kind,
 )
+
+# The number of bytes that a bin takes: its edge, its count, its sums and their indices.
+_BIN_BYTES = 50
 
 
 def _require_probabilities(proba):
@@ -381,6 +386,12 @@ def calibration_curve(y_true, y_prob, *, pos_label=None, n_bins=5, strategy="uni
         raise ValueError("y_prob has values outside [0, 1]; probabilities are wanted")
     n_bins = require_integer("n_bins", n_bins, 1)
     require_choice("strategy", strategy, ("uniform", "quantile"))
+    require_memory(_BIN_BYTES * n_bins, f"a curve of n_bins={n_bins}")
+    return aside_if_many(max(len(proba), n_bins), _calibration, positive, proba, n_bins, strategy)
+
+
+def _calibration(positive, proba, n_bins, strategy):
+    """The curve of `calibration_curve`; `positive` has 1 for each row of the positive class, else 0."""
     edges = np.linspace(0, 1, n_bins + 1)
     if strategy == "quantile":
         edges = np.percentile(proba, edges * 100)

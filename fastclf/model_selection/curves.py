@@ -7,7 +7,7 @@ import numpy as np
 
 from .._estimator import clone
 from .._exceptions import warn
-from .._threads import run
+from .._threads import require_verbose, run
 from .._validation import as_array, as_numbers, as_random_state, described, require_strings, require_truth
 from .candidates import Candidates
 from .evaluation import Evaluation, Request, check_estimator, classifies, documented, tell_failures
@@ -169,7 +169,7 @@ def learning_curve(
     if shuffle:
         rng = as_random_state(random_state)
         folds = [(rng.permutation(train), test) for train, test in folds]
-    if verbose > 0:
+    if (require_verbose(verbose) or 0) > 0:
         print(f"[learning_curve] Training set sizes: {sizes}")
     request = replace(request, groups=None)
     if exploit_incremental_learning:

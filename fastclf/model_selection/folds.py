@@ -1,5 +1,6 @@
 """Folds: pairs of train and test rows, from an argument `cv`."""
 
+from itertools import islice
 from numbers import Integral
 
 import numpy as np
@@ -7,10 +8,13 @@ import numpy as np
 from .._exceptions import warn
 from .._folds import is_leave_one_out
 from .._threads import aside_if_many
-from .._validation import as_array, as_generator, described, require_integer, require_truth
+from .._validation import as_array, as_generator, described, require_integer, require_memory, require_truth
 from ..metrics.targets import target_kind
 from .rows import as_y
 from .splitters import GroupKFold, KFold, LeaveOneOut, Partition, Splitter, StratifiedKFold, pairs_of
+
+# The number of bytes of a fold beside the numbers of its rows: a pair of arrays, and their entries in lists.
+_FOLD_BYTES = 400
 
 
 class Folds:
@@ -62,11 +66,14 @@ def as_folds(cv, X, y, n, groups=None, random_state=None, repeats=1, classifies=
     if isinstance(cv, Integral) and not isinstance(cv, bool):
         require_integer("cv", cv, 2, n)
         if groups is None and (repeats > 1 or random_state is not None):
+            require_memory(8 * n * repeats, f"cross-validation with repeats={repeats}")
             rng = as_generator(random_state) if repeats > 1 else random_state
             return Folds(n, [dealt(as_y(y), cv, rng) for _ in range(repeats)], cv)
         cv = GroupKFold(cv) if groups is not None else StratifiedKFold(cv) if classifies and _labels(y) else KFold(cv)
     theirs = type(cv).__name__ == "LeaveOneOut" and type(cv).__module__.startswith("sklearn.")
     if isinstance(cv, LeaveOneOut) or theirs:
+        if n < 2:
+            raise ValueError(f"Cannot perform LeaveOneOut with n_samples={n}.")
         return Folds(n, [np.arange(n)], n)
     if isinstance(cv, Partition):
         return Folds(n, [aside_if_many(n, cv._fold, n, y, groups)], cv.n_splits)
@@ -78,7 +85,17 @@ def as_folds(cv, X, y, n, groups=None, random_state=None, repeats=1, classifies=
         raise TypeError(
             f"cv is {described(cv)}; an int, 'loo', an object with split(X, y) or pairs (train, test) are wanted"
         )
-    return _of_pairs(list(pairs), n)
+    return _of_pairs(_listed(pairs, cv, X, y, groups), n)
+
+
+def _listed(pairs, cv, X, y, groups):
+    """The pairs of all folds as a list; more folds than the memory holds are refused after the first fold is made."""
+    pairs = iter(pairs)
+    found = list(islice(pairs, 1))
+    if found and isinstance(cv, Splitter) and not isinstance(cv, GivenFolds):
+        n_folds = cv.get_n_splits(X, y, groups)
+        require_memory((_FOLD_BYTES + 8 * sum(map(len, found[0]))) * n_folds, f"cross-validation with cv={cv}")
+    return found + list(pairs)
 
 
 def check_cv(cv=5, y=None, *, classifier=False, shuffle=False, random_state=None):

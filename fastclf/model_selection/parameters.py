@@ -1,7 +1,7 @@
 """Settings of parameters: all combinations of a grid, and random draws."""
 
+import sys
 from collections.abc import Iterable, Mapping
-from itertools import product
 from math import prod
 
 import numpy as np
@@ -52,7 +52,7 @@ class ParameterGrid:
                         f" (of type {type(values).__name__}) instead. Single values need to be wrapped in a list with"
                         " one element."
                     )
-                if len(values) == 0:
+                if _length(values, name) == 0:
                     raise ValueError(
                         f"Parameter grid for parameter {name!r} need to be a non-empty sequence, got: {values!r}"
                     )
@@ -60,10 +60,16 @@ class ParameterGrid:
     def __iter__(self):
         for grid in self.param_grid:
             names = sorted(grid)
-            for values in product(*(grid[name] for name in names)):
+            for values in _combinations([grid[name] for name in names]):
                 yield dict(zip(names, values))
 
     def __len__(self):
+        n = self._count()
+        if n > sys.maxsize:
+            raise ValueError(f"param_grid has {n:.3g} combinations; at most {sys.maxsize} are wanted")
+        return n
+
+    def _count(self):
         return sum(prod(map(len, grid.values())) for grid in self.param_grid)
 
     def __getitem__(self, ind):
@@ -77,6 +83,24 @@ class ParameterGrid:
                 return found
             ind -= total
         raise IndexError("ParameterGrid index out of range")
+
+
+def _length(values, name):
+    """The number of values of a parameter."""
+    try:
+        return len(values)
+    except OverflowError:
+        raise ValueError(f"param_grid[{name!r}] has more than {sys.maxsize} values; a short list is wanted") from None
+
+
+def _combinations(values):
+    """All tuples with one value of each list, the last one changing fastest; lists too long to be copied are taken."""
+    if not values:
+        yield ()
+        return
+    for first in values[0]:
+        for others in _combinations(values[1:]):
+            yield first, *others
 
 
 class ParameterSampler:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._threads import Progress
-from .._validation import as_list, as_random_state, require_integer
+from .._validation import as_list, as_random_state, require_integer, require_memory
 from .cross_validation import cross_val_score
 from .evaluation import documented
 from .rows import n_rows, take_rows
@@ -67,6 +67,7 @@ def permutation_test_score(
     (0.9, (100,), True)
     """
     n_permutations = require_integer("n_permutations", n_permutations, 1)
+    require_memory(8 * n_permutations, f"a test of n_permutations={n_permutations}")
     cv = cv if cv is None or isinstance(cv, int | str) or hasattr(cv, "split") else as_list(cv, "cv")
     options = {"groups": groups, "cv": cv, "n_jobs": n_jobs, "scoring": scoring, "params": params}
     rng, take = as_random_state(random_state), take_rows(y)

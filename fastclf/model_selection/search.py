@@ -9,13 +9,13 @@ import numpy as np
 from .._estimator import Estimator, clone, only_if
 from .._exceptions import not_fitted_error, warn
 from .._state_table import Instance, Size, Value, declare, has, where
-from .._validation import described, require_number, require_truth
+from .._validation import described, require_memory, require_number, require_truth
 from ..metrics.scorers import SeveralScorers, accepts_weight, check_scoring, kind_of, refuse_params, scorers_of
 from .evaluation import Evaluation, Request, check_estimator, tell_failures
 from .parameters import ParameterGrid, ParameterSampler
 from .results import deviation
 from .routing import route
-from .tuning import as_grids, candidates_of
+from .tuning import COMBINATION_BYTES, as_grids, candidates_of
 
 
 def _require_refit(search, name):
@@ -486,5 +486,7 @@ class RandomizedSearchCV(_Search):
         self._take(locals())
 
     def _settings(self):
-        drawn = list(ParameterSampler(self.param_distributions, self.n_iter, random_state=self.random_state))
+        sampler = ParameterSampler(self.param_distributions, self.n_iter, random_state=self.random_state)
+        require_memory(COMBINATION_BYTES * len(sampler), f"a search with n_iter={self.n_iter}")
+        drawn = list(sampler)
         return candidates_of(self.estimator, [{name: [value] for name, value in each.items()} for each in drawn])

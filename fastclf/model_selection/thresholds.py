@@ -7,7 +7,16 @@ import numpy as np
 from .._estimator import Classifier, clone, only_if
 from .._exceptions import not_fitted_error
 from .._state_table import Size, Value, declare, has, where
-from .._validation import as_float64, as_list, described, require_choice, require_integer, require_number, require_truth
+from .._validation import (
+    as_float64,
+    as_list,
+    described,
+    require_choice,
+    require_integer,
+    require_memory,
+    require_number,
+    require_truth,
+)
 from ..metrics.scorers import MetricScorer, check_scoring, first_method, responses
 from ..metrics.targets import as_targets, target_kind
 from .candidates import Candidates
@@ -16,6 +25,9 @@ from .evaluation import Evaluation, Request, check_estimator
 from .folds import check_cv
 
 _SCORES = ("predict_proba", "decision_function")
+
+# The number of bytes that a threshold and its score take, as numbers of Python and in arrays.
+_THRESHOLD_BYTES = 100
 
 
 def _delegated(name):
@@ -308,7 +320,9 @@ class TunedThresholdClassifierCV(_Threshold):
         positive, classes = self._positive(), model.classes_
         score = responses(model, X, self._methods(), positive)
         if isinstance(self.thresholds, Integral):
-            tried = np.linspace(score.min(), score.max(), require_integer("thresholds", self.thresholds, 1))
+            n = require_integer("thresholds", self.thresholds, 1)
+            require_memory(_THRESHOLD_BYTES * n, f"a curve of thresholds={n}")
+            tried = np.linspace(score.min(), score.max(), n)
         else:
             tried = self._given()
         values = [

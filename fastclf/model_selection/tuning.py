@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from itertools import product
+from math import prod
 
 import numpy as np
 
 from .._estimator import clone, own, path_parameters
 from .._exceptions import warn
-from .._validation import as_list, described, require_choice, require_strings, require_truth
+from .._validation import as_list, described, require_choice, require_memory, require_strings, require_truth
 from .candidates import Candidates
 from .evaluation import Evaluation, Request, check_estimator, documented, tell_failures
 from .results import deviation
@@ -18,6 +19,9 @@ _SIMPLER = dict.fromkeys(
     + ["lam", "n_neighbors", "radius", "shrink_threshold", "var_smoothing"],
     "larger",
 ) | dict.fromkeys(["C", "bins", "degree", "gamma", "max_depth", "max_features", "max_leaf_nodes"], "smaller")
+
+# The number of bytes that a combination of parameters takes: its dict, its estimator and its scores, at the least.
+COMBINATION_BYTES = 1000
 
 # Mean scores whose relative difference is below this number are regarded as equal, because sums are rounded.
 _ROUNDING = 1e-12
@@ -194,7 +198,7 @@ def as_grids(grid):
 
 def _as_values(values, name):
     """The values of a parameter as a list, which must not be empty."""
-    found = [] if isinstance(values, str) or not np.iterable(values) else list(values)
+    found = [] if isinstance(values, str) or not np.iterable(values) else as_list(values, name)
     if not found:
         raise ValueError(f"{name} is {described(values)}; a list of values is wanted")
     return found
@@ -202,6 +206,8 @@ def _as_values(values, name):
 
 def candidates_of(estimator, grids, shortcuts=True):
     """(all combinations, a list of Candidates, for each combination its index in the list and that of its value)."""
+    n = sum(prod(map(len, grid.values())) for grid in grids)
+    require_memory(COMBINATION_BYTES * n, f"a search over {n} combinations of parameters")
     params, candidates, place = [], [], []
     for grid in grids:
         path = next((name for name in grid if shortcuts and name in path_parameters(estimator)), None)

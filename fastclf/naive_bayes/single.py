@@ -16,6 +16,9 @@ from .distributions import Gaussian, Multinomial, Poisson
 from .gaussian_leave_one_out import left_out_codes
 from .joints import Linear, add_gaussian, add_linear, add_table, joined_tables, require_positive
 
+# The largest number of categories of all columns, times the number of classes; the counts are 8 bytes each.
+_MOST_CATEGORIES = 1 << 28
+
 
 @document
 class GaussianNB(NaiveBayesBase, shortcuts=True):
@@ -412,14 +415,16 @@ class CategoricalNB(DiscreteBayes, shortcuts=True):
                     f"'min_categories' should have shape ({len(sizes)},) when an array-like is provided. Got"
                     f" {least.shape} instead."
                 )
-            sizes = np.maximum(sizes, least)
+            if least.max(initial=0) > _MOST_CATEGORIES:
+                raise ValueError(f"min_categories has {least.max()}; at most {_MOST_CATEGORIES} is wanted")
+            sizes = np.maximum(sizes, least.astype(np.int64))
         return np.concatenate([[0], np.cumsum(sizes)])
 
     def _n_cells(self, d, first):
         return int(first[-1])
 
     def _spans(self, X, codes, weight, n_classes, bounds, first):
-        if first[-1] * n_classes > 1 << 28:
+        if first[-1] * n_classes > _MOST_CATEGORIES:
             raise ValueError(
                 f"X has {first[-1]} categories, up to the largest of each column, for {n_classes} classes; categories"
                 " numbered without gaps are wanted"

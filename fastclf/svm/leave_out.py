@@ -24,7 +24,7 @@ def fold_answers(models, X, y, fold):
     """
     order = ascending(models)
     models = [models[i] for i in order]
-    if np.isinf(models[-1].C):
+    if float(models[-1].C) == np.inf:
         return None
     X, problem, attributes, options = models[0]._shared(models, X, y)
     try:

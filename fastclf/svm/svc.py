@@ -5,7 +5,7 @@ import numpy as np
 from .._estimator import variants
 from .._folds import keeps_classes
 from .._state_table import Array, declare
-from .._validation import as_list, as_seed, require_truth
+from .._validation import as_list, as_seed, require_memory, require_truth
 from ..linear_model.warm_path import WarmPath
 from . import budget, pairs
 from .budget import price_of
@@ -13,6 +13,9 @@ from .kernel_machine import KernelMachine
 from .leave_out import fold_answers
 from .pairs import Problem, Watch, warm_coef
 from .through_origin import OriginProblem
+
+# The number of bytes that an estimator takes, at the least.
+_MODEL_BYTES = 1000
 
 
 class SVC(WarmPath, KernelMachine, shortcuts=True):
@@ -296,5 +299,7 @@ def svm_path(X, y, Cs, *, sample_weight=None, **parameters):
     for name in ("lam", "budget"):
         if parameters.get(name) is not None:
             raise ValueError(f"{name} is {parameters[name]!r}; None is wanted, because svm_path takes the values of C")
-    models = [SVC(C=C, **parameters) for C in as_list(Cs, "Cs")]
+    Cs = as_list(Cs, "Cs")
+    require_memory(_MODEL_BYTES * len(Cs), f"a path of {len(Cs)} values of C")
+    models = [SVC(C=C, **parameters) for C in Cs]
     return SVC._fit_each(models, X, y, sample_weight) if models else []

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 from every_estimator import X, Y
-from fuzz_functions import COUNTS, asks_for_much
+from fuzz_functions import asks_for_much
 from sentences import JUNK, is_sentence, place
 from test_snapshot import others
 
@@ -17,8 +17,17 @@ from fastclf import (
     FixedThresholdClassifier,
     GaussianNB,
     GridSearchCV,
+    KNeighborsClassifier,
+    LeaveOneOut,
+    LinearSVC,
+    LogisticRegression,
+    LogisticRegressionCV,
     RandomizedSearchCV,
     TunedThresholdClassifierCV,
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+    learning_curve,
 )
 from fastclf._snapshot import is_state
 
@@ -56,7 +65,7 @@ def test_a_wrong_parameter_is_answered_or_refused(name):
     found, fitted = {}, MADE[name]().fit(X, Y)
     for parameter in fitted.get_params(deep=False):
         for wrong in [*JUNK, *GRIDS]:
-            if parameter in COUNTS | {"thresholds", "n_iter", "verbose", "n_jobs"} and asks_for_much(wrong):
+            if parameter in ("verbose", "n_jobs") and asks_for_much(wrong):
                 continue
             model = copy.copy(fitted).set_params(**{parameter: wrong})
             for method, given in [("fit", (X, Y)), ("predict", (X,)), ("score", (X, Y)), ("__repr__", ())]:
@@ -119,3 +128,26 @@ def test_a_fit_that_a_callback_makes_in_a_search_does_not_mix_models():
     assert calls
     assert search.n_features_in_ == search.best_estimator_.n_features_in_ == 3
     assert np.array_equal(search.predict(X), search.best_estimator_.predict(X))
+
+
+def test_leave_one_out_of_no_row_is_refused():
+    for rows in (X[:0], X[:1]):
+        for function in (cross_val_predict, cross_validate):
+            with pytest.raises(ValueError, match=f"Cannot perform LeaveOneOut with n_samples={len(rows)}"):
+                function(GaussianNB(), rows, cv=LeaveOneOut())
+
+
+@pytest.mark.parametrize("verbose", [np.zeros(0), np.zeros(2), "x", [1]])
+def test_a_wrong_verbose_is_refused(verbose):
+    calls = [
+        lambda: cross_val_score(GaussianNB(), X, Y, verbose=verbose),
+        lambda: learning_curve(GaussianNB(), X, Y, verbose=verbose),
+        lambda: LogisticRegression(verbose=verbose).fit(X, Y),
+        lambda: LogisticRegressionCV(verbose=verbose).fit(X, Y),
+        lambda: SVC(verbose=verbose).fit(X, Y),
+        lambda: LinearSVC(verbose=verbose).fit(X, Y),
+        lambda: KNeighborsClassifier(verbose=verbose).fit(X, Y).predict(X),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match=r"verbose is .*; a number is wanted"):
+            call()
