@@ -95,7 +95,7 @@ def check_each(owner, table, sizes, entries, whole=None):
         if entry.condition is not None and not entry.condition(owner):
             continue
         if isinstance(entry, SizeOf):
-            sizes[name] = entry.function(owner)
+            sizes[name] = require_integer(name, entry.function(owner), 0)
         elif whole is None:
             if not hasattr(owner, name):
                 raise ValueError(f"{name} of the {type(owner).__name__} is missing")

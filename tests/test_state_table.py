@@ -181,3 +181,11 @@ def test_two_entries_share_every_size_but_those_that_others_know(cls):
     named = list(sizes_named(table_of(cls)))
     known = {"n_rows", "n_features", "n_columns", "n_classes", "n_outputs"}
     assert {size for size in named if named.count(size) == 1} <= known
+
+
+@pytest.mark.parametrize("shape", [(np.zeros(2), 3), np.zeros((2, 2)), ("x", 3), (-1, 3), (None, 3), (0.5, 3), 3, "x"])
+def test_a_size_that_is_no_number_is_refused(shape):
+    model = fastclf.NuSVC().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    model.shape_fit_ = shape
+    with pytest.raises(ValueError, match=r"a whole number is|at least 0 is|what a fit makes"):
+        model.predict([[0.0]])

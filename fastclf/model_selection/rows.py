@@ -42,7 +42,10 @@ def _taker(rows, as_lists):
         return rows.__getitem__
     if as_lists and hasattr(rows, "column_names"):  # rows of a table of pyarrow
         return rows.take
-    return as_array(rows, "an argument of one entry per row").__getitem__
+    array = as_array(rows, "an argument of one entry per row")
+    if array.ndim == 0:
+        raise TypeError(f"rows are {described(rows)}; an array, a list or a table is wanted")
+    return array.__getitem__
 
 
 def as_y(y):

@@ -28,6 +28,8 @@ from fastclf import (
     cross_val_score,
     cross_validate,
     learning_curve,
+    train_test_split,
+    train_validation_test_split,
 )
 from fastclf._snapshot import is_state
 
@@ -151,3 +153,11 @@ def test_a_wrong_verbose_is_refused(verbose):
     for call in calls:
         with pytest.raises(TypeError, match=r"verbose is .*; a number is wanted"):
             call()
+
+
+@pytest.mark.parametrize("rows", [{"a": 1}, dict.fromkeys(range(40)), b"a" * 40, set(range(40))])
+def test_rows_that_are_no_list_are_refused(rows):
+    for function in (train_test_split, train_validation_test_split):
+        with pytest.raises((TypeError, ValueError)) as caught:
+            function(rows, stratify=Y)
+        assert is_sentence(caught.value)
