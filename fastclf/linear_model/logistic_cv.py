@@ -6,6 +6,7 @@ from .._csr import as_rows, as_scipy
 from .._exceptions import warn
 from .._labels import as_label_vector, as_labels, class_factors
 from .._state_table import Array, Value, declare
+from .._threads import require_verbose
 from .._validation import (
     as_float64,
     as_list,
@@ -242,7 +243,7 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
         """An unfitted LogisticRegression for each C."""
         shared = {name: getattr(self, name) for name in _SHARED}
         shared["l1_ratio"] = {"l1": 1.0, "l2": 0.0}.get(penalty, share)
-        return [LogisticRegression(C=C, verbose=max(0, self.verbose - 1), **shared) for C in Cs]
+        return [LogisticRegression(C=C, verbose=max(0, (require_verbose(self.verbose) or 0) - 1), **shared) for C in Cs]
 
     def _stub(self, classes, coef, **penalty):
         """A fitted LogisticRegression with coefficients (K, d + 1) of a path, or (K, d) without intercept."""

@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from .._described import described
-from .._threads import run
+from .._threads import require_verbose, run
 from . import nu, small_pairs, smo
 from .dual import HARD, PROOF, Dual, add
 from .pair_scores import fit_sigmoid, pair_scores, pairs_of
@@ -211,7 +211,7 @@ class Watch:
     def __init__(self, verbose, callback):
         if callback is not None and not callable(callback):
             raise TypeError(f"callback is {described(callback)}; a function of (step, total, value) or None is wanted")
-        self.verbose, self.callback = verbose, callback
+        self.verbose, self.callback = require_verbose(verbose), callback
         self.is_asked = bool(verbose) or callback is not None
         self.stopped, self.steps, self._seen = False, 0, {}
         self._lock = threading.Lock()
