@@ -181,6 +181,26 @@ cdef void score_by_class(
         k += 1
 
 
+cdef inline void score_two_rows(
+    const csr_t* X, const floating* value, Py_ssize_t row, const weight_t* w, double b, double* out
+) noexcept nogil:
+    """Write the scores of sparse rows `row` and `row + 1` for a single class, with the same sums as `score_by_class`.
+
+    The two sums overlap: an addition that waits for the one before takes longer than the loads of an entry.
+    """
+    cdef Py_ssize_t begin = X.indptr[row], middle = X.indptr[row + 1], end = X.indptr[row + 2], e
+    cdef Py_ssize_t n = min(middle - begin, end - middle)
+    cdef double s = 0, t = 0
+    for e in range(n):
+        s = s + value[begin + e] * <double> w[X.indices[begin + e]]
+        t = t + value[middle + e] * <double> w[X.indices[middle + e]]
+    for e in range(begin + n, middle):
+        s = s + value[e] * <double> w[X.indices[e]]
+    for e in range(middle + n, end):
+        t = t + value[e] * <double> w[X.indices[e]]
+    out[0], out[1] = s + b, t + b
+
+
 cdef void score_few_by_column(
     const csr_t* X, const floating* value, Py_ssize_t row, const sparse_t* s, const weight_t* W, double* out
 ) noexcept nogil:
@@ -329,8 +349,13 @@ def score_sparse(
     cdef sparse_t layout = layout_of(&rows, W, b)
     require(out.shape[1] == layout.n_classes)
     with nogil:
-        for row in range(start, stop):
+        row = start
+        while layout.n_classes == 1 and row + 2 <= stop:
+            score_two_rows(&rows, value, row, &W[0, 0], b[0], &out[row, 0])
+            row += 2
+        while row < stop:
             score_any(&rows, value, row, &layout, &W[0, 0], &out[row, 0])
+            row += 1
         odd = count_odd(&out[start, 0], (stop - start) * layout.n_classes)
     return odd
 
