@@ -184,7 +184,7 @@ int PREFIX_predict(const double *x, double *out)
 
 
 def _texts(form):
-    """C definitions of PREFIX_category and PREFIX_predict_texts."""
+    """C definitions of the functions PREFIX_category and PREFIX_predict_texts, which take texts."""
     sorted_levels = [sorted(enumerate(known or []), key=lambda level: level[1].encode()) for known in form.categories]
     firsts = np.cumsum([0, *map(len, sorted_levels)])[:-1]
     levels = [level for known in sorted_levels for level in known]

@@ -281,7 +281,8 @@ class Filter(Scan):
             start = skipped + span
 
     def _end(self, state):
-        # candidates are left only if k neighbours are wanted; a search by radius measures them after each block
+        # rows are left on the lists of candidates only if k neighbours are wanted; a search by radius measures them
+        # after each block
         if state.found.k:
             for start, stop in ranges(0, len(state.queries.query), 16):
                 kernels.finish(self.X, start, stop, self, state)

@@ -7,7 +7,7 @@ ctypedef struct heap_t:
     Py_ssize_t n         # the number of rows on the list so far
     Py_ssize_t most      # the largest number of rows on the list; of rows with equal keys the first one offered stays
     double* key          # (most,), the key of each row; once the list is full, a heap whose row 0 is replaced first
-    int64_t* row         # (most,), the number of each row
+    int64_t* row         # (most,), the row number that belongs to each key
 
 
 cdef inline bint goes_before(const heap_t* heap, Py_ssize_t a, double key, int64_t row) noexcept nogil:

@@ -52,7 +52,7 @@ ctypedef struct growth_t:
     bint drawn  # whether a node tries a single random threshold of each feature, drawn between values of X
     const float* x_single  # (all rows, n_features): X if its type is float32, else NULL
     const double* x_double  # (all rows, n_features): X if its type is float64, else NULL
-    const Py_ssize_t* x_rows  # (n,): the row number in X of each row of the tree; NULL: the same numbers
+    const Py_ssize_t* x_rows  # (n,): the row number in X of each row of the tree; NULL: row i of the tree is row i of X
 
 ctypedef struct node_t:
     Py_ssize_t start, stop, depth
