@@ -278,7 +278,7 @@ def _count_at_bound(model, coef):
 
 
 def _planes(model, names, top, categories):
-    """The hyperplane of each pair of classes, in the way of `_linear`."""
+    """The hyperplane of each pair of classes as a pair (content of the JSON, lines of text), like `_linear`."""
     lines, content = [f"a vote of {len(model.coef_)} pairs of classes; the class with the most votes is predicted:"], {}
     pairs = combinations(model.classes_, 2)
     for (one, other), weights, bias, margin in zip(pairs, model.coef_, model.intercept_, model.margin_):

@@ -57,7 +57,7 @@ class LabelledRows(Neighbors):
         return attributes | targets
 
     def _read_targets(self, y):
-        """The attributes with the labels of a fit."""
+        """The fitted attributes that come from the labels y, among them `classes_`."""
         classes, codes = zip(*map(encode_labels, y.reshape(len(y), -1).T))
         return {
             "classes_": list(classes) if y.ndim == 2 else classes[0],

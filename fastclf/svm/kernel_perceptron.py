@@ -152,7 +152,7 @@ class KernelPerceptron(ScoreClassifier):
         **where(has("votes_"), **VOTES),
     )
 
-    _simpler = (("budget", "smaller"),)  # a smaller budget means fewer support vectors
+    _simpler = (("budget", "smaller"),)  # a smaller budget means fewer support vectors, a simpler model
 
     def __init__(
         self,

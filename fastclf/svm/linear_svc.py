@@ -155,7 +155,7 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
 
     _state_table = declare(C_=Array("float64", "n_planes"), n_iter_=Value(require_integer, 0))
 
-    _simpler = (("budget", "larger"),)  # a larger budget of the slacks allows a smaller |w|
+    _simpler = (("budget", "larger"),)  # a larger budget of the slacks allows a smaller |w|, a simpler model
 
     def __init__(
         self,

@@ -142,7 +142,7 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
 
     _state_table = declare(C_=Array("float64", "n_pairs"))
 
-    _simpler = (("budget", "larger"),)  # a larger budget of the slacks allows a smaller |w|
+    _simpler = (("budget", "larger"),)  # a larger budget of the slacks allows a smaller |w|, a simpler model
 
     def __init__(
         self,
