@@ -476,7 +476,7 @@ def _memory():
     """The bytes of memory that the computer has, or that the process may use if fewer; inf if they are unknown."""
     try:
         import resource
-    except ImportError:  # Windows, which grants no more memory than it has
+    except ImportError:  # there is no such module on Windows, which grants no more memory than it has
         return np.inf
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     present = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -102,11 +102,11 @@ class _Numbers(NamedTuple):
 
 
 class _Form(NamedTuple):
-    """A way to write numbers."""
+    """A way to write numbers as texts, such as with a decimal comma."""
 
     mark: str
-    fits: object  # a function of a text
-    number: object  # the function that makes a number of a text
+    fits: object  # a function that tells whether a text is a number written this way
+    number: object  # a function that converts such a text to a number
     note: str
 
 

@@ -297,7 +297,8 @@ def as_trained(table, names, categories, memory, assumed=None):
         return refined(table, as_texts, memory=memory, assumed=assumed).table
     parts = parts_wanted(table, names)
     unused = [j for j, name in enumerate(table.names) if name not in names and j not in parts]
-    if 0 < len(unused) < len(table.names):  # their values may be of any kind
+    # columns that the model does not use are dropped, as their values may be of any kind
+    if 0 < len(unused) < len(table.names):
         table = table.without(unused)
         parts = parts_wanted(table, names)
     as_texts = [name for name, known in zip(names, categories) if known is not None]

@@ -358,7 +358,7 @@ def _mean(costs):
 
 
 def _as_table(table, name):
-    """A table of probabilities as an array."""
+    """The table of probabilities as an array, after a check."""
     if np.ndim(table) == 0:
         raise TypeError(
             f"{name} is {described(table)}; a frozen distribution, a function, or an array of probabilities, is wanted"
@@ -397,7 +397,7 @@ class _OfPosterior(BayesClassifier):
         if not callable(eta):
             self.eta = as_float64(eta, "eta")
             if self._kind == "table" and self.eta.shape == (1,) != mu.shape:
-                self.eta = np.full(mu.shape, self.eta[0])  # the same probability everywhere
+                self.eta = np.full(mu.shape, self.eta[0])  # a single probability is taken for every x
             if self._kind != "table" or self.eta.shape[: mu.ndim] != mu.shape or self.eta.ndim > mu.ndim + 1:
                 shapes = f" of shape {mu.shape}" if self._kind == "table" else ""
                 raise ValueError(

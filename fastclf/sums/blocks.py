@@ -73,7 +73,7 @@ def by_length(start, stop, length):
 def added(arrays):
     """The sum of arrays, added in their order; the sum overwrites the first array, unless this is read-only."""
     first, *rest = arrays
-    if not first.flags.writeable:  # a result of another process
+    if not first.flags.writeable:  # the array came from another process, and may not be changed
         first = first.copy()
     for array in rest:
         first += array
