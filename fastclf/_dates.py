@@ -118,3 +118,12 @@ def floats(column, number):
 def some(texts):
     """The first few different texts, as a message shows them."""
     return ", ".join(map(repr, list(dict.fromkeys(texts))[:3]))
+
+
+def date_text(days):
+    """Days since 1970-01-01 as a date, with a time of the day if it is not midnight; infinity stays a number."""
+    if not abs(days) < 2.9e6:  # beyond the years that datetime has
+        return str(days)
+    moment = np.datetime64(round(days * DAY), "s")
+    text = str(moment).replace("T", " ")
+    return text.removesuffix(":00").removesuffix(" 00:00")

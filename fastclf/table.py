@@ -1,5 +1,6 @@
 """Tables of numbers and categories, and a classifier that turns a table into features of its model."""
 
+import datetime
 from itertools import count
 from numbers import Real
 
@@ -8,9 +9,10 @@ import numpy as np
 from ._categories import float_codes, sorted_categories
 from ._columns import as_columns
 from ._csr import Csr
+from ._dates import as_dates
 from ._estimator import Classifier, clone, fit_each, only_if, path_parameters, variants
 from ._exceptions import warn
-from ._state_table import Array, Instance, List, Part, declare, or_none, require_same
+from ._state_table import Array, Instance, List, Part, declare, has, or_none, require_same, where
 from ._validation import as_array, as_list, described, feature_names
 
 # The classifiers whose answers do not depend on the units of the columns.
@@ -68,6 +70,7 @@ class Table:
         self.names = names
         # for each column of a text the decimal mark, if it is known, and how the whole text was read; otherwise None
         self.marks = self.reading = None
+        self.dates = frozenset()  # the names of the columns that held dates, which are days now
         self.open_ended = False  # whether columns that are missing at the end of a row are zeros, as in a LIBSVM text
 
     @classmethod
@@ -93,9 +96,12 @@ class Table:
             names = [name for name in names if name in wanted]
         if hasattr(X, "column_names"):
             X = _without_dictionaries(X)
-        if not lazily or len(X) == 0:
-            return cls(as_columns(X, "a table", names)[0], list(names))
-        return cls([_column_or_error(X, name) for name in names], list(names))
+        if lazily and len(X) > 0:
+            table = cls([_column_or_error(X, name) for name in names], list(names))
+        else:
+            table = cls(as_columns(X, "a table", names)[0], list(names))
+        table.dates = frozenset(name for name in names if _holds_dates(X, name))
+        return table
 
     @property
     def is_sparse(self):
@@ -160,10 +166,11 @@ class Table:
             return type(self)(Csr(self.matrix.indptr, self.matrix.indices, self.matrix.data, n_columns), self.names)
         return type(self)(np.pad(self.matrix, ((0, 0), (0, n_columns - self.matrix.shape[1]))), self.names)
 
-    def encode(self, categories, names=None):
+    def encode(self, categories, names=None, dates=None):
         """The matrix of numbers and of category indices, with NaN for a value that is missing or no category.
 
-        Columns are matched by `names` if the table has names.
+        Columns are matched by `names` if the table has names. `dates` has for each column what comes first in texts
+        that are dates, or None.
         """
         places = self._places(len(categories), names)
         if self.matrix is not None and places == list(range(len(self.columns))) and not any(categories):
@@ -171,13 +178,17 @@ class Table:
         X = np.empty((len(self), len(places)))
         for j, (place, known) in enumerate(zip(places, categories)):
             column = self.columns[place]
+            if column.dtype.kind == "O" and dates is not None and dates[j] is not None:
+                found = as_dates(column, self.title(place), dates[j])
+                column = column if found is None else found.column
             if known is not None:
                 X[:, j] = float_codes(texts(column), np.array(known, dtype=object))
             elif column.dtype.kind == "O":
                 for row, text in enumerate(column):
                     if text is not None and not is_number(text):
                         came = f"{self.title(place)} holds {text!r} (row {row})"
-                        raise ValueError(f"{came}; a number is wanted, as in training")
+                        wanted = "number" if dates is None or dates[j] is None else "date"
+                        raise ValueError(f"{came}; a {wanted} is wanted, as in training")
                 X[:, j] = [np.nan if text is None else float(text) for text in column]
             else:
                 X[:, j] = column
@@ -225,6 +236,15 @@ class _Unused:
     @property
     def dtype(self):
         raise self._error
+
+
+def _holds_dates(X, name):
+    """Whether a column of a table holds dates or times, not texts of them."""
+    column = X.column(name) if hasattr(X, "column_names") else X[name]
+    array = np.asarray(column)
+    if array.dtype.kind != "O" or array.ndim != 1:
+        return array.dtype.kind == "M"
+    return isinstance(next((value for value in array if value is not None), None), datetime.date)
 
 
 def _column_or_error(X, name):
@@ -308,12 +328,17 @@ class TableClassifier(Classifier, shortcuts=True):
         The means and the divisors with which numbers are standardised; mean_ also replaces missing numbers.
     shifted_ : bool
         Whether columns of numbers are standardised.
+    dates_ : list of None or str
+        Only where columns hold dates: for each column None or what comes first in its dates, 'day', 'month' or 'year'.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only where there are names.
 
     Notes
     -----
+    Dates become days since 1970-01-01, also where they are texts such as 2024-12-31 or, if a number above 12 or
+    `date_orders` tells the order, 31/12/2024.
+
     `NaiveBayes`, and trees with the parameter `categorical_features`, handle categories and missing values themselves.
     For any other method each category becomes a column of zeros and ones, after the numbers; a category that is missing
     or new is a zero in all of them. More than 256 such columns are made sparse for methods that take sparse rows, so
@@ -342,6 +367,7 @@ class TableClassifier(Classifier, shortcuts=True):
         spread_=Array("float64", "n_features"),
         shifted_=Instance(bool),
         model_=Part(Classifier, "predict"),
+        **where(has("dates_"), dates_=List("n_features", or_none(Instance(str)))),
     )
 
     def __init__(
@@ -416,6 +442,9 @@ class TableClassifier(Classifier, shortcuts=True):
         if not isinstance(self.reading, dict | None):
             raise TypeError(f"reading is {described(self.reading)}; a dict, or None, is wanted")
         table = Table.of(X)
+        dates = [None] * table.shape[1]
+        if table is not X and table.matrix is None:
+            table, dates = self._with_dates(table, orders)
         names, categories = table.names, self._given_categories(table)
         if self.names is not None:
             names = as_list(self.names, "names")
@@ -423,7 +452,7 @@ class TableClassifier(Classifier, shortcuts=True):
                 raise ValueError(f"names has {len(names)} entries; {table.shape[1]}, one per column, are wanted")
             if not all(isinstance(name, str) for name in names):
                 raise TypeError(f"names is {described(self.names)}; a list of strings is wanted")
-        X = self._matrix(X, categories, names)
+        X = self._matrix(table if any(dates) else X, categories, names)
         d = X.shape[1]
         for j, known in enumerate(categories):
             codes = None if known is None else X[:, j]
@@ -443,10 +472,32 @@ class TableClassifier(Classifier, shortcuts=True):
                 deviation = np.sqrt(_mean((X[:, numbers].astype(np.float64) - mean[numbers]) ** 2))
                 spread[numbers] = np.where(deviation > 0, deviation, 1)
         fitted = {"n_features_in_": d, "categories_": categories, "mean_": mean, "spread_": spread}
-        fitted |= {"shifted_": shifted, "model_": model}
+        fitted |= {"shifted_": shifted, "model_": model} | ({"dates_": dates} if any(dates) else {})
         if names is not None:
             fitted["feature_names_in_"] = np.array(names, dtype=object)
         return fitted, type(self)()._become(**fitted)._features(X)
+
+    def _with_dates(self, table, orders):
+        """A pair: the table with days in place of dates, and for each column what comes first in its dates, or None.
+
+        orders: the parameter `date_orders`.
+        """
+        columns, dates = [], []
+        for j, column in enumerate(table.columns):
+            key, found = j if table.names is None else table.names[j], None
+            order = "year" if key in table.dates else None
+            if column.dtype.kind == "O" and (self.categories is None or self.categories[j] is None):
+                found = as_dates(column, table.title(j), orders.get(key))
+            if found is not None and found.order is None:
+                warn(
+                    f"{table.title(j)} holds dates whose order of day and month is not certain, and which are taken as"
+                    f" categories; date_orders={{{key!r}: 'day'}}, or 'month', makes them days"
+                )
+            elif found is not None:
+                column, order = found.column, found.order
+            columns.append(column)
+            dates.append(order)
+        return Table(columns, table.names), dates
 
     def _given_categories(self, table):
         """For each column the list of its categories, or None for a column of numbers."""
@@ -462,11 +513,11 @@ class TableClassifier(Classifier, shortcuts=True):
         return known
 
     @staticmethod
-    def _matrix(X, categories, names):
+    def _matrix(X, categories, names, dates=None):
         """The matrix of numbers and category indices of X; an array of numbers is returned unchanged."""
         table = Table.of(X, names)
         if table is X or table.names is not None or table.matrix is None:
-            return table.encode(categories, names)
+            return table.encode(categories, names, dates)
         if table.shape[1] != len(categories):
             came = f"X has {table.shape[1]} features, but TableClassifier is expecting"
             raise ValueError(f"{came} {len(categories)} features as input")
@@ -510,7 +561,8 @@ class TableClassifier(Classifier, shortcuts=True):
         """The model's features of X: an array of shape (n_samples, number of features), or sparse rows (see Notes)."""
         self._require_fitted()
         names = getattr(self, "feature_names_in_", None)
-        return self._features(self._matrix(X, self.categories_, None if names is None else list(names)))
+        names = None if names is None else list(names)
+        return self._features(self._matrix(X, self.categories_, names, getattr(self, "dates_", None)))
 
     def predict(self, X):
         """The predicted labels, of shape (n_samples,)."""
@@ -553,7 +605,14 @@ class TableClassifier(Classifier, shortcuts=True):
     def _reading_of_tree(self):
         """What the functions that show trees need: the model, and the names and texts of its features' categories."""
         self._require_fitted()
-        return self.model_, self.get_feature_names_out(), self.categories_ if is_native(self.model_) else None
+        names = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
+        dates = getattr(self, "dates_", [None] * len(names))
+        orders = [known or (self.date_orders or {}).get(name) for name, known in zip(names, dates)]
+        known = [each or ("dates" if order else None) for each, order in zip(self.categories_, orders)]
+        if not is_native(self.model_):
+            known = [each for each, given in zip(known, self.categories_) if given is None]
+            known += [None] * (len(self.get_feature_names_out()) - len(known))
+        return self.model_, self.get_feature_names_out(), known
 
     def _check_rest(self, sizes, entries):
         if entries and not all(type(text) is str for known in self.categories_ for text in known or ()):

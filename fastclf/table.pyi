@@ -22,6 +22,7 @@ class TableClassifier:
     mean_: NDArray[Any]
     spread_: NDArray[Any]
     shifted_: Bool
+    dates_: Sequence[Any] | str
     n_features_in_: int
     feature_names_in_: NDArray[Any]
     def __init__(self, model: Any = None, *, names: Sequence[str] | None = None, categories: Sequence[Any] | None = None, scale: Bool | Literal['auto'] = 'auto', target: str | None = None, date_orders: Mapping[Any, Any] | None = None, reading: Mapping[Any, Any] | None = None) -> None: ...

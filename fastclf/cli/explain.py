@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .._dates import date_text
 from ..table import TableClassifier
 from .files import RequestError
 from .options import add_running, command, open_saved, show
@@ -55,6 +56,8 @@ def describe(saved, top):
     lines = []
     if isinstance(saved, TableClassifier):
         model, names, categories = saved.model_, saved.get_feature_names_out(), saved.categories_
+        if hasattr(model, "tree_"):
+            categories = saved._reading_of_tree()[2]
         shown = f"{saved.target!r}" if saved.target else "the label"
         lines.append(f"{model!r} predicts {shown}: {_list(saved.classes_)}")
         lines += _reading(saved)
@@ -110,12 +113,17 @@ def _tree(model, names, top, categories):
     from ..tree.text import conditions_told, rules
 
     known = categories if categories is not None and len(categories) == len(names) else [None] * len(names)
+    dates = {name for name, texts in zip(names, known) if isinstance(texts, str)}
+
+    def told(name, side, bound):
+        return f"{name} {side} {date_text(bound)}" if name in dates else _condition(name, side, bound)
+
     found = sorted(rules(model), key=lambda rule: -rule["n_samples"])
     lines = [f"{model.get_n_leaves()} rules, {model.get_depth()} conditions at most, rules for most rows first:"]
     texts = []
     for rule in found:
         rule["conditions"] = [(j, side, _bound(side, bound, known[j])) for j, side, bound in rule["conditions"]]
-        conditions = conditions_told(rule, names, model.features_with_missing_, _condition)
+        conditions = conditions_told(rule, names, model.features_with_missing_, told)
         rule["conditions"] = [(names[j], side, bound) for j, side, bound in rule["conditions"]]
         share = "" if rule["share"] is None else f", {rule['share']:.1%} of them {rule['prediction']}"
         text = f"IF {' AND '.join(conditions) or 'anything'} THEN {rule['prediction']}"

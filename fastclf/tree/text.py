@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._dates import date_text
 from .._exceptions import not_fitted_error
 from .._validation import as_list, as_names, described, require_integer, require_truth
 
@@ -17,7 +18,8 @@ class Reading(NamedTuple):
 
     model: object  # the decision tree to be shown, fastclf's or scikit-learn's
     names: list | None = None  # the names of the tree's features
-    texts: list | None = None  # for each feature the texts of its categories by their position, or None
+    # for each feature the texts of its categories by their position, "dates" for days since 1970-01-01, or None
+    texts: list | None = None
 
 
 def reading_of(model):
@@ -76,6 +78,8 @@ class Conditions:
                 for codes, known in zip(self.categories, texts)
             ]
         self.lacking = getattr(model, "features_with_missing_", np.zeros(len(names), bool))
+        # the names of the features that are dates
+        self.dates = {name for name, known in zip(names, texts or ()) if isinstance(known, str)}
 
     def left(self, node):
         """The categories that go left at a split by categories, or None at a split by a threshold."""
@@ -91,7 +95,7 @@ class Conditions:
         if tree.threshold[node] == np.inf:
             return f"{name} is known", f"{name} is missing"
         if left is None:
-            threshold = shown(tree.threshold[node])
+            threshold = (date_text if name in self.dates else shown)(tree.threshold[node])
             said = f"{name} {self.notation.at_most} {threshold}", f"{name} >  {threshold}"
         else:
             said = self._listed(f"{name} in ", left), self._listed(f"{name} not in ", left)
@@ -365,6 +369,8 @@ def export_rules(decision_tree, *, feature_names=None, class_names=None, decimal
     lines = []
 
     def told(name, side, bound):
+        if name in shown.conditions.dates:
+            return f"{name} {side} {date_text(bound)}"
         listed = "{" + ", ".join(map(str, bound)) + "}" if isinstance(bound, list) else f"{bound:.{decimals}f}"
         return f"{name} {side} {listed}"
 

@@ -17,8 +17,10 @@ from test_cli import refused
 import fastclf
 from fastclf import DecisionTreeClassifier, LogisticRegression, NaiveBayes, TableClassifier, cli
 from fastclf.cli import columns, compare, text_formats
+from fastclf.cli.explain import describe
 from fastclf.cli.files import Reading, read, read_table
 from fastclf.table import Table
+from fastclf.tree import export_graphviz, export_rules, export_text
 
 pytestmark = pytest.mark.once
 
@@ -621,3 +623,44 @@ def test_names_of_a_table_that_occur_twice_are_numbered_with_a_warning(kind):
     with pytest.warns(UserWarning, match=r"'a\.1'"):
         answers = model.predict(table)
     assert answers.tolist() == model.predict(Table(columns, ["a", "b", "a.1"])).tolist()
+
+
+# Dates in tables, and in the rules of trees
+
+
+@pytest.mark.parametrize(("form", "order"), [
+    ("%d/%m/%Y", "day"), ("%m/%d/%Y", "month"), ("%Y-%m-%d", "year"), ("%d.%m.%Y", "day"), (None, "year"),
+])  # fmt: skip
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_dates_of_a_table_are_days_and_rules_show_dates(tmp_path, form, order, library):
+    days = [date.fromordinal(738_000 + 3 * i) for i in range(N)]
+    label = np.where(np.arange(N) < N / 2, "early", "late")
+    make = {"pandas": pandas.DataFrame, "polars": polars.DataFrame, "pyarrow": pyarrow.table}[library]
+
+    def table(rows):
+        return make({"day": [days[i].strftime(form) if form else days[i] for i in rows], "size": [1.0] * len(rows)})
+
+    model = TableClassifier().fit(table(range(N)), label)
+    assert model.categories_ == [None, None]
+    assert model.dates_ == [order, None]
+    fastclf.save(model, tmp_path / "model")
+    for each in (model, fastclf.load(tmp_path / "model")):
+        assert [each.predict(table([i]))[0] for i in range(N)] == label.tolist()
+        assert "day <= 2021-10-25 12:00" in export_text(each)
+        assert "IF day <= 2021-10-25 12:00 THEN early" in export_rules(each)
+        assert "day <= 2021-10-25 12:00" in export_graphviz(each).replace("&le;", "<=")
+        assert any("day <= 2021-10-25 12:00" in line for line in describe(each, 5)["text"])
+    with pytest.raises(ValueError, match=r"column 'day' holds 'soon' .*; a date is wanted, as in training"):
+        model.predict(make({"day": ["soon"], "size": [1.0]}))
+    rows = np.arange(N)[:, None].astype(float)
+    plain = TableClassifier(LogisticRegression()).fit(table(range(N)), label)
+    assert plain.features(table(range(N)))[:, 0] == pytest.approx(plain.features(table([0]))[0, 0] + 3 * rows[:, 0])
+
+
+def test_dates_of_a_table_in_an_open_order_are_categories_with_a_warning():
+    table = pandas.DataFrame({"day": ["3/4/2024", "4/5/2024"]})
+    with pytest.warns(UserWarning, match="column 'day' holds dates whose order of day and month is not certain"):
+        assert TableClassifier().fit(table, [0, 1]).categories_ == [["3/4/2024", "4/5/2024"]]
+    for order, month in (("day", 4), ("month", 3)):
+        model = TableClassifier(LogisticRegression(), scale=False, date_orders={"day": order}).fit(table, [0, 1])
+        assert date.fromordinal(719_163 + int(model.features(table)[0, 0])).month == month
