@@ -63,7 +63,7 @@ class KNeighborsDensity(WeightedNeighbors):
     ):
         self._take(locals())
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None, *, ids=None):
         """Keep the rows, by reference.
 
         Parameters
@@ -73,16 +73,19 @@ class KNeighborsDensity(WeightedNeighbors):
         y : ignored
         sample_weight : array-like of shape (n_samples,), default=None
             The multiplicity of each row, from 0 up; n is their sum.
+        ids : array-like of int or str of shape (n_samples,), default=None
+            An id for each row, all different, which stays with the row when rows are added or removed: `remove` and
+            `rows_of` take ids. None: rows have numbers only.
 
         Returns
         -------
         self
         """
-        attributes, _ = self._fit_rows(X, sample_weight)
+        attributes, _ = self._fit_rows(X, sample_weight, ids=ids)
         volume = _log_unit_ball(attributes["_scan"].metric, attributes["n_features_in_"])
         return self._become(_log_unit_ball=volume, **attributes)
 
-    def partial_fit(self, X, y=None, sample_weight=None):
+    def partial_fit(self, X, y=None, sample_weight=None, *, ids=None):
         """Append rows (a copy of them) to the fitted rows; the first call is a fit. The arguments are those of `fit`.
 
         Returns
@@ -90,8 +93,9 @@ class KNeighborsDensity(WeightedNeighbors):
         self
         """
         if not self._is_fitted():
-            return self.fit(X, y, sample_weight)
-        vars(self).update(self._add_rows(X, sample_weight)[1])
+            return self.fit(X, y, sample_weight, ids=ids)
+        n, attributes = self._add_rows(X, sample_weight)
+        vars(self).update(attributes | self._more_ids(ids, n))
         return self
 
     def score_samples(self, X, *, mask=None):

@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 
 import fastclf
-from fastclf import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
+from fastclf import KNeighborsClassifier, KNeighborsDensity, KNeighborsRegressor, NearestNeighbors
 from fastclf.neighbors import RadiusNeighborsClassifier, RadiusNeighborsRegressor
 from fastclf.neighbors.row_ids import RowIds
 
@@ -196,3 +196,16 @@ def test_ids_are_found_in_a_large_index_that_grows_row_by_row():
     assert np.array_equal(ids.find(left), np.arange(len(left)))
     assert (ids.find(names[gone]) == -1).all()
     assert (ids.find(names[103_000:]) == -1).all()
+
+
+def test_rows_of_a_density_are_removed_by_their_ids():
+    model = KNeighborsDensity(4).fit(X[:40], ids=TEXTS[:40]).partial_fit(X[40:], ids=TEXTS[40:])
+    assert model.ids_.tolist() == TEXTS.tolist()
+    model.remove(ids=TEXTS[5:30])
+    kept = np.r_[0:5, 30:60]
+    assert model.rows_of(TEXTS[kept]).tolist() == list(range(len(kept)))
+    np.testing.assert_array_equal(model.score_samples(X), KNeighborsDensity(4).fit(X[kept]).score_samples(X))
+    with pytest.raises(ValueError, match="ids is None, but the fitted rows have ids"):
+        model.partial_fit(X[:1])
+    with pytest.raises(ValueError, match="ids"):
+        KNeighborsDensity(4).fit(X, ids=TEXTS[:3])
