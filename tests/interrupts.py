@@ -12,21 +12,29 @@ line that was running.
 """
 
 import argparse
+import atexit
+import contextlib
 import gc
 import inspect
+import io
 import linecache
+import os
 import signal
 import sys
+import tempfile
 import time
 import warnings
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 from every_estimator import ESTIMATORS
-from scipy.sparse import csr_array, random_array
+from scipy.sparse import csr_array
 
 import fastclf
-from fastclf import metrics
+from fastclf import cli, display, metrics
+
+matplotlib.use("agg")
 
 # The longest wait that the library promises, in seconds.
 PROMISED = 0.2
@@ -90,7 +98,14 @@ def line_of(frame):
 
 
 # The number of output values for each row, for methods whose output is larger than X.
-WIDE = {"PolynomialFeatures": 1800, "RBFSampler": 500, "Nystroem": 1500, "NaiveBayes.sample": 80}
+WIDE = {
+    "RBFSampler, sparse": 300,
+    "Nystroem, sparse": 300,
+    "PolynomialFeatures": 1800,
+    "RBFSampler": 500,
+    "Nystroem": 1500,
+    "NaiveBayes.sample": 80,
+}
 
 
 def width_of(name):
@@ -113,7 +128,8 @@ def rows_for(name, n):
     if name == "CategoricalNB":
         return RNG.integers(4, size=(n, 20)), RNG.integers(3, size=n)
     if name.endswith("sparse"):
-        X = random_array((n, 20_000), density=50 / 20_000, rng=RNG, format="csr")
+        columns = np.arange(0, 20_000, 400) + RNG.integers(400, size=(n, 50))
+        X = csr_array((RNG.random(50 * n), columns.ravel(), np.arange(0, 50 * n + 1, 50)), shape=(n, 20_000))
         return X, RNG.integers(5, size=n)
     d = 200 if name == "LeastSquaresClassifier" else 20
     X = np.abs(RNG.standard_normal((n, d)))
@@ -135,6 +151,22 @@ MAKE = {
     "KNeighborsClassifier, sparse": fastclf.KNeighborsClassifier,
     "LeastSquaresClassifier, sparse": fastclf.LeastSquaresClassifier,
     "SVC, sparse": lambda: fastclf.SVC(kernel="linear"),
+    "BernoulliNB, sparse": fastclf.BernoulliNB,
+    "ComplementNB, sparse": fastclf.ComplementNB,
+    "PoissonNB, sparse": fastclf.PoissonNB,
+    "NearestCentroid, sparse": fastclf.NearestCentroid,
+    "NearestNeighbors, sparse": fastclf.NearestNeighbors,
+    "KNeighborsTransformer, sparse": fastclf.KNeighborsTransformer,
+    "RadiusNeighborsClassifier, sparse": lambda: fastclf.RadiusNeighborsClassifier(6.0, outlier_label=0),
+    "RadiusNeighborsTransformer, sparse": lambda: fastclf.RadiusNeighborsTransformer(radius=6.0),
+    "Perceptron, sparse": fastclf.Perceptron,
+    "KernelPerceptron, sparse": fastclf.KernelPerceptron,
+    "NuSVC, sparse": lambda: fastclf.NuSVC(kernel="linear", nu=0.1),
+    "RidgeClassifier, sparse": fastclf.RidgeClassifier,
+    "RidgeClassifierCV, sparse": fastclf.RidgeClassifierCV,
+    "LogisticRegressionCV, sparse": lambda: fastclf.LogisticRegressionCV(Cs=2, cv=2),
+    "RBFSampler, sparse": lambda: fastclf.RBFSampler(n_components=300, random_state=0),
+    "Nystroem, sparse": lambda: fastclf.Nystroem(n_components=300, random_state=0),
     "BayesOptimalClassifier": lambda: fastclf.BayesOptimalClassifier([fastclf.GaussianNB(), fastclf.BernoulliNB()]),
     "Nystroem": lambda: fastclf.Nystroem(n_components=1500, random_state=0),
     "RBFSampler": lambda: fastclf.RBFSampler(n_components=500, random_state=0),
@@ -294,6 +326,98 @@ FUNCTIONS |= {
     "novikoff_bound": of_table(fastclf.novikoff_bound),
     "GridSearchCV.fit": of_table(fastclf.GridSearchCV(fastclf.SVC(), {"C": [1.0, 10.0]}).fit),
     "TunedThresholdClassifierCV.fit": of_table(fastclf.TunedThresholdClassifierCV(fastclf.LogisticRegression()).fit),
+}
+
+
+def of_scored(function):
+    """The case of a picture of labels and scores."""
+    return of_scores(lambda y, z: function.from_predictions(y, z))
+
+
+def of_large_tree(function):
+    """The case of a text of a tree whose leaves are single rows."""
+
+    def case(n):
+        X, y = RNG.random((n // 20, 4)), RNG.integers(2, size=n // 20)
+        model = fastclf.DecisionTreeClassifier().fit(X, y)
+        return lambda: function(model)
+
+    return case
+
+
+def of_file(write):
+    """The case of `save`, or `load`, of a model that holds n numbers."""
+
+    def case(n):
+        path, model = Path(tempfile.gettempdir(), f"interrupts-{os.getpid()}.fclf"), fastclf.NearestNeighbors()
+        model.fit(RNG.random((n // 20, 20)))
+        atexit.register(path.unlink, missing_ok=True)
+        fastclf.save(model, path)
+        return (lambda: fastclf.save(model, path)) if write else lambda: fastclf.load(path, verify=True)
+
+    return case
+
+
+def of_lists(function):
+    """The case of a function of a list of rows, and of their labels as a list."""
+
+    def case(n):
+        X, y = rows_for("a table", n // 20)
+        X, y = X.tolist(), y.tolist()
+        return lambda: function(X, y)
+
+    return case
+
+
+def of_command(*options):
+    """The case of a command on a table in a file."""
+
+    def case(n):
+        path, (X, y) = Path(tempfile.gettempdir(), f"interrupts-{os.getpid()}.csv"), rows_for("a table", n // 20)
+        out = path.with_suffix(".fclf")
+        for each in (path, out):
+            atexit.register(each.unlink, missing_ok=True)
+        names = ",".join(f"x{j}" for j in range(X.shape[1]))
+        np.savetxt(path, np.column_stack([X, y]), "%.4f", ",", header=f"{names},label", comments="")
+        given = [str(out) if each == "OUT" else each for each in options[1:]]
+
+        def call():
+            with contextlib.redirect_stdout(io.StringIO()):
+                cli.main([options[0], str(path), *given, "--quiet"])
+
+        return call
+
+    return case
+
+
+GAUSSIAN = fastclf.GaussianNB().fit(RNG.standard_normal((100, 20)), np.arange(100) % 2)
+FUNCTIONS |= {
+    "RocCurveDisplay.from_predictions": of_scored(display.RocCurveDisplay),
+    "PrecisionRecallDisplay.from_predictions": of_scored(display.PrecisionRecallDisplay),
+    "DetCurveDisplay.from_predictions": of_scored(display.DetCurveDisplay),
+    "CalibrationDisplay.from_predictions": of_scored(display.CalibrationDisplay),
+    "ConfusionMatrixDisplay.from_predictions": of_labels(display.ConfusionMatrixDisplay.from_predictions),
+    "PredictionErrorDisplay.from_predictions": drawn(
+        display.PredictionErrorDisplay.from_predictions, RNG.random, RNG.random
+    ),
+    "export_text of a tree": of_large_tree(lambda model: fastclf.tree.export_text(model, max_depth=1000)),
+    "export_graphviz of a tree": of_large_tree(fastclf.tree.export_graphviz),
+    "rules of a tree": of_large_tree(fastclf.tree.rules),
+    "export_rules of a tree": of_large_tree(fastclf.tree.export_rules),
+    "export_c of a tree": of_large_tree(lambda model: fastclf.export_c(model, os.devnull)),
+    "embed of a tree": of_large_tree(fastclf.embed),
+    "save": of_file(True),
+    "load": of_file(False),
+    "GaussianNB.fit of lists": of_lists(fastclf.GaussianNB().fit),
+    "GaussianNB.predict of lists": of_lists(lambda X, y: GAUSSIAN.predict(X)),
+    "KNeighborsClassifier.fit of lists": of_lists(fastclf.KNeighborsClassifier(algorithm="brute").fit),
+    "accuracy_score of lists": drawn(metrics.accuracy_score, *[lambda n: words(n).tolist()] * 2),
+    "cross_validate": of_table(lambda X, y: fastclf.cross_validate(fastclf.DecisionTreeClassifier(), X, y)),
+    "tune": of_table(lambda X, y: fastclf.tune(fastclf.LogisticRegression(), {"C": [0.1, 1.0]}, X, y)),
+    "permutation_test_score": of_table(lambda X, y: fastclf.permutation_test_score(fastclf.GaussianNB(), X, y)),
+    "learning_curve": of_table(lambda X, y: fastclf.learning_curve(fastclf.GaussianNB(), X, y)),
+    "fastclf train": of_command("train", "--model", "bayes", "--target", "label", "--out", "OUT"),
+    "fastclf evaluate": of_command("evaluate", "--model", "tree", "--target", "label"),
 }
 
 

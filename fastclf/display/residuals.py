@@ -4,7 +4,7 @@ from numbers import Real
 
 import numpy as np
 
-from .._validation import as_numbers, as_vector, described, require_finite
+from .._validation import as_numbers, as_vector, described
 from ..metrics.targets import require_same_length
 from .binary import style
 from .drawing import axes, finish, require_method
@@ -76,7 +76,9 @@ class PredictionErrorDisplay:
         -------
         display : PredictionErrorDisplay
         """
-        y_true, y_pred = (_numbers(value, name) for value, name in ((y_true, "y_true"), (y_pred, "y_pred")))
+        y_true, y_pred = (
+            as_numbers(as_vector(value, name)) for value, name in ((y_true, "y_true"), (y_pred, "y_pred"))
+        )
         require_same_length(y_true=y_true, y_pred=y_pred)
         size = _size(subsample, len(y_true))
         if size < len(y_true):
@@ -119,12 +121,6 @@ class PredictionErrorDisplay:
             ax.set_ylabel("Residuals (actual - predicted)")
         ax.set_xlabel("Predicted values")
         return finish(self, ax)
-
-
-def _numbers(value, name):
-    numbers = as_numbers(as_vector(value, name))
-    require_finite(numbers, name, "PredictionErrorDisplay")
-    return numbers
 
 
 def _size(subsample, n):

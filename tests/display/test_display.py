@@ -394,3 +394,12 @@ def test_other_arguments_of_pictures_are_refused_with_one_sentence(call, told):
     with pytest.raises((TypeError, ValueError), match=told):
         call()
     matplotlib.pyplot.close("all")
+
+
+def test_residuals_of_many_rows_are_drawn_and_numbers_that_are_not_finite_are_refused():
+    values = np.arange(5000.0)
+    drawn = display.PredictionErrorDisplay.from_predictions(values, values + 1)
+    assert np.unique(drawn.y_true - drawn.y_pred).tolist() == [-1]
+    with pytest.raises(ValueError, match="contains NaN or infinity"):
+        display.PredictionErrorDisplay.from_predictions(values, np.where(values > 4998, np.inf, values))
+    matplotlib.pyplot.close("all")
