@@ -11,7 +11,6 @@ from itertools import pairwise
 
 import cloudpickle
 import dask.array as da
-import dask.dataframe as dd
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
@@ -55,6 +54,8 @@ class OnDask:
     @staticmethod
     def table(frame, n):
         """A data frame, or a series of it, as a collection with n partitions."""
+        import dask.dataframe as dd  # not above: workers under a limit of memory import this module
+
         return dd.from_pandas(frame, npartitions=n, sort=False)
 
     @staticmethod
