@@ -19,7 +19,7 @@ LIBSVM_LINE = re.compile(r"[+-]?[\d.eE+-]+([ \t]+(qid|\d+):\S+)+[ \t]*(#|\r?\n|$
 _MARK_LINE = re.compile(r"sep=(.)\s*")
 
 _QUOTED = re.compile(r'"[^"]*"')
-DECIMAL_COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?([eE][+-]?\d+)?")
+DECIMAL_COMMA = re.compile(r"[+-]?(\d+|[1-9]\d{0,2}(\.\d{3})+)(,\d+)?([eE][+-]?\d+)?")
 
 # The number of lines from which the separator of cells is guessed.
 _FIRST_LINES = 20
@@ -145,12 +145,13 @@ def _as_texts(points, commas, kept):
 
 
 def read_numbers(source):
-    """(X, names) of a text with numbers only; one without commas in numbers four times as fast as by `read_csv`."""
+    """(X, names) of a text with numbers only; one with a single decimal mark four times as fast as by `read_csv`."""
     with source.text() as file:
         reading = _guessed(file, source.reading)
-        if source.reading.decimal == "," or (
-            reading.decimal == "," and any("," in line for line in islice(file, 1, None))
-        ):
+        used = set()
+        if reading.decimal == ",":
+            used = {mark for line in file for mark in ",." if mark in line}
+        if used == {",", "."} or ("." in used and source.reading.decimal == ","):
             return None
         file.seek(0)
         names, _ = _lines(file, reading)
@@ -160,11 +161,12 @@ def read_numbers(source):
         file.seek(0)
         for _ in range(n_header):
             file.readline()
+        lines = (line.replace(",", ".") for line in file) if "," in used else file
         options = {"delimiter": reading.separator, "quotechar": '"', "comments": None, "ndmin": 2}
         try:
             # The caller refuses a file without rows, about which NumPy warns.
             with warnings.catch_warnings(action="ignore"):
-                return np.loadtxt(file, **options), names
+                return np.loadtxt(lines, **options), names
         except ValueError as error:
             file.seek(0)
             raise ValueError(_first_fault(file, reading) or error) from error
