@@ -44,6 +44,7 @@ PACKAGES = [
     Package("category_encoders", "2.10.0", ("tests",), "scikit-learn-contrib/category_encoders@2.10.0"),
     Package("boruta", "0.4.3", ("boruta",), "scikit-learn-contrib/boruta_py@0.4.3"),
     Package("metric-learn", "0.7.0", ("test",), "scikit-learn-contrib/metric-learn@v0.7.0"),
+    Package("pyriemann", "0.12", ("tests",), "pyRiemann/pyRiemann@v0.12"),
     Package("cleanlab", "2.9.0", ("tests",), "cleanlab/cleanlab@v2.9.0"),
 ]
 
