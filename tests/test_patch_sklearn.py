@@ -92,6 +92,11 @@ def test_isinstance_in_scikit_learn_takes_ours_for_its_own():
     assert isinstance(fastclf.DecisionTreeClassifier(), sklearn.tree.BaseDecisionTree)
 
 
+def test_packages_that_ask_for_the_private_tree_learn_that_there_is_none():
+    model = fastclf.NearestNeighbors().fit([[float(row)] for row in range(8)])
+    assert model._tree is None
+
+
 def test_a_module_that_imported_a_name_before_gets_ours():
     from sklearn.svm import SVC
 

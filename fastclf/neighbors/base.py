@@ -113,6 +113,8 @@ class Neighbors(Estimator):
     # The attributes that are arrays with one entry for each fitted row.
     _columns = ("_weight", "_allowed")
 
+    _tree = None  # scikit-learn's private tree, which PyOD asks for; None: `kneighbors` is to be asked instead
+
     _ids = None  # the RowIds of the fitted rows; None: the rows have no ids
 
     _optional_k = False  # whether the parameter n_neighbors may be None, so that a search must state it
