@@ -7,7 +7,7 @@ import numpy as np
 from . import _csr_rows
 from ._exceptions import of_column
 from ._state_table import Array, DeclaredState, Instance, Size, Starts, declare
-from ._threads import ranges
+from ._threads import aside_if_many, ranges
 from ._validation import as_float, as_matrix, as_unchecked_matrix, require_matrix
 
 # The number of entries that are checked between two checks for Ctrl-C.
@@ -156,7 +156,7 @@ def as_csr(X, owner, name="X", most=2**31 - 1):
     if data.dtype != np.float32 and data.dtype != np.float64:
         data = as_float(data, f"{name}.data")
     _require_columns(indices, d, name)
-    indices = np.ascontiguousarray(indices, np.int32 if d < 2**31 else np.int64)
+    indices = aside_if_many(n_entries, np.ascontiguousarray, indices, np.int32 if d < 2**31 else np.int64)
     X = Csr(indptr, indices, np.ascontiguousarray(data), d)
     if not ascends(X.indices, X.indptr):
         X = _summed(X)

@@ -155,6 +155,8 @@ MAKE = {
     "ComplementNB, sparse": fastclf.ComplementNB,
     "PoissonNB, sparse": fastclf.PoissonNB,
     "NearestCentroid, sparse": fastclf.NearestCentroid,
+    "NearestCentroid, medians": lambda: fastclf.NearestCentroid("manhattan"),
+    "NearestCentroid, medians, sparse": lambda: fastclf.NearestCentroid("manhattan"),
     "NearestNeighbors, sparse": fastclf.NearestNeighbors,
     "KNeighborsTransformer, sparse": fastclf.KNeighborsTransformer,
     "RadiusNeighborsClassifier, sparse": lambda: fastclf.RadiusNeighborsClassifier(6.0, outlier_label=0),
@@ -428,7 +430,7 @@ def cases():
         if name in fastclf.__all__:
             found.update(method_cases(name, MAKE.get(name, make)))
     for name in MAKE:
-        if name.endswith("sparse"):
+        if name.endswith(("sparse", "medians")):
             found.update(method_cases(name, MAKE[name]))
     return found | {name: FUNCTIONS[name] for name in FUNCTIONS}
 

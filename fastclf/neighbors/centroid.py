@@ -7,7 +7,7 @@ from .._estimator import only_if
 from .._exceptions import warn
 from .._labels import as_labels
 from .._state_table import Array, Value, declare
-from .._threads import Progress, map_rows
+from .._threads import Progress, aside_if_many, map_rows
 from .._validation import (
     as_array,
     as_unchecked_matrix,
@@ -147,7 +147,7 @@ class NearestCentroid(LinearClassifier):
             if self.metric == "euclidean":
                 centroids = means
             else:
-                centroids = class_medians(rows, codes, weight, len(classes))
+                centroids = aside_if_many(rows.size, class_medians, rows, codes, weight, len(classes))
                 squares = squares + size @ (means - centroids) ** 2
         if not np.isfinite(squares).all():
             require_finite(rows, "X", name)
@@ -277,7 +277,7 @@ def _is_uniform(prior):
 def _moments(X, codes, weight, size, n_jobs, progress):
     """The mean of each class, and for each column the sum of squared distances from the class means."""
     if isinstance(X, Csr):
-        return sparse_moments(X, codes, weight, size)
+        return aside_if_many(X.size, sparse_moments, X, codes, weight, size)
     _, means, squares = class_moments(X, codes, weight, len(size), n_jobs, progress)
     with np.errstate(over="ignore"):
         return means, squares.sum(axis=0)

@@ -7,6 +7,7 @@ import numpy as np
 from .._csr import Csr
 from .._exceptions import warn
 from .._state_table import Value, declare, or_none
+from .._threads import aside_if_many
 from .._validation import require_choice, require_integer, require_number
 from .cells import Cells
 from .code_filter import Filter
@@ -76,7 +77,7 @@ class Maker(NamedTuple):
                 return Pivots(X, metric)
             return Pivots(X, metric, 0) if metric.compiled is None else Called(X, metric)
         if isinstance(X, Csr):
-            return Sparse(X, metric)
+            return aside_if_many(X.size, Sparse, X, metric)
         named = NAMED[metric.name]
         if named.missing:
             return Missing(X, metric)
