@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 
+from .._described import described
 from .._estimator import Estimator, clone, fit_each, has_shortcuts, variants
 from .._threads import n_threads
 from .._validation import require_truth
@@ -62,6 +63,10 @@ class Candidates:
         """The predictions of each model."""
         if self.shortcuts:
             return self.estimator._predict_path(models, X)
+        if not hasattr(models[0], "predict"):
+            raise AttributeError(
+                f"estimator is {described(self.estimator)}, which has no predict; one with it is wanted"
+            )
         return [model.predict(X) for model in models]
 
     def all_answers(self, X, y, folds):

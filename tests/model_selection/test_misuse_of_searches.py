@@ -14,6 +14,7 @@ from test_snapshot import others
 
 from fastclf import (
     SVC,
+    DensityTree,
     FixedThresholdClassifier,
     GaussianNB,
     GridSearchCV,
@@ -161,3 +162,9 @@ def test_rows_that_are_no_list_are_refused(rows):
         with pytest.raises((TypeError, ValueError)) as caught:
             function(rows, stratify=Y)
         assert is_sentence(caught.value)
+
+
+def test_a_metric_of_labels_for_a_density_is_refused():
+    with pytest.raises(AttributeError, match="which has no predict; one with it is wanted") as caught:
+        cross_val_score(DensityTree(), X, Y, scoring=["accuracy", "f1_macro"], error_score="raise")
+    assert is_sentence(caught.value)
