@@ -36,9 +36,7 @@ _OTHER_ANSWERS = {
     "DecisionBoundaryDisplay": "draws regions and rows where no argument of scikit-learn's is given",
     "DecisionTreeClassifier": "takes the first of equally good splits, not one at random",
     "DecisionTreeRegressor": "takes the first of equally good splits, not one at random",
-    "LearningCurveDisplay": "draws errors where no argument says how to draw scores",
     "Perceptron": "shuffles the rows in other orders",
-    "ValidationCurveDisplay": "draws errors where no argument says how to draw scores",
 }
 
 # Names that are replaced by a class of this module. Its `fit` takes no sample weights, as in scikit-learn, so that

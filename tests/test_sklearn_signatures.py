@@ -28,7 +28,8 @@ SHARED = fastclf.sklearn._shared()
 CLASSES = {name: pair for name, pair in SHARED.items() if isinstance(pair[0], type)}
 ESTIMATORS = {name: pair for name, pair in CLASSES.items() if issubclass(pair[0], sklearn.base.BaseEstimator)}
 
-_PICTURE = "draws fastclf's picture, of regions and rows or of errors, until an argument asks for scikit-learn's"
+_PICTURE = "draws fastclf's picture, of regions and rows, until an argument asks for scikit-learn's"
+_TUNED = "an equal value, but for a display of a Tuning, which scikit-learn has not"
 _SOLVER = "the solver is chosen by the data; every solver finds the same optimum, and stops at it"
 _PROBABILITY = "probability stays, so that nothing warns that it goes"
 _DEFAULT = "an equal value"
@@ -38,10 +39,8 @@ SIGNATURES = {
     "DecisionBoundaryDisplay.from_estimator: default of grid_resolution": _PICTURE,
     "DecisionBoundaryDisplay.plot: default of plot_method": _PICTURE,
     "DecisionBoundaryDisplay.plot: order": _PICTURE,
-    "LearningCurveDisplay.plot: default of negate_score": _PICTURE,
-    "LearningCurveDisplay.plot: default of score_type": _PICTURE,
-    "ValidationCurveDisplay.plot: default of negate_score": _PICTURE,
-    "ValidationCurveDisplay.plot: default of score_type": _PICTURE,
+    "LearningCurveDisplay.plot: default of score_type": _TUNED,
+    "ValidationCurveDisplay.plot: default of score_type": _TUNED,
     "LogisticRegression: default of solver": _SOLVER,
     "LogisticRegression: default of max_iter": _SOLVER,
     "LogisticRegressionCV: default of solver": _SOLVER,

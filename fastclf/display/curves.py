@@ -37,11 +37,13 @@ def _scale(ax, values):
 class _Curves:
     """The base of displays of curves; a subclass has `_draw(ax, style)`, which draws errors or scores."""
 
+    _score_type = "both"  # what is drawn where `plot` is not told
+
     def plot(
         self,
         ax=None,
         *,
-        negate_score=None,
+        negate_score=False,
         score_name=None,
         score_type=None,
         std_display_style="fill_between",
@@ -51,16 +53,15 @@ class _Curves:
     ):
         """Draw into `ax`, by default into a new figure, and return self.
 
-        Errors are drawn unless one of the other arguments says how scores are to be drawn.
-
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-        negate_score : bool, default=None
-            Whether the scores are multiplied by -1; None: no.
+        negate_score : bool, default=False
+            Whether the scores are multiplied by -1.
         score_name : str, default=None
-        score_type : {'test', 'train', 'both'} or None, default=None
-            The rows whose scores are drawn; None: 'both' with another of these arguments, and otherwise errors.
+        score_type : {'test', 'train', 'both', 'error'} or None, default=None
+            The rows whose scores are drawn; 'error': errors instead of scores, with bands of one standard error. None:
+            'error' for a display of a Tuning, otherwise 'both'.
         std_display_style : {'fill_between', 'errorbar'} or None, default='fill_between'
             How the standard deviation of the folds' scores is drawn.
         line_kw, fill_between_kw, errorbar_kw : dict, default=None
@@ -70,6 +71,7 @@ class _Curves:
         -------
         self
         """
+        score_type = self._score_type if score_type is None else score_type
         style = ScoreStyle(
             negate_score, score_name, score_type, std_display_style, line_kw, fill_between_kw, errorbar_kw
         )
@@ -77,13 +79,13 @@ class _Curves:
 
 
 class ValidationCurveDisplay(_Curves):
-    """The error as a function of a parameter, with one standard error; the best value and the simplest near it are
-    marked. With scikit-learn's arguments, the scores.
+    """The scores as a function of a parameter; or the error with one standard error, where the best value and the
+    simplest near it are marked.
 
     Parameters
     ----------
     tuning : Tuning, default=None
-        The result of tuning one numeric parameter; None: scores are given.
+        The result of tuning one parameter; None: scores are given.
     train_errors : ndarray of shape (n_values, n_folds), default=None
     param_name : str, default=None
     param_range : array-like of shape (n_values,), default=None
@@ -124,6 +126,7 @@ class ValidationCurveDisplay(_Curves):
     ):
         self.tuning, self.train_errors, self.score_name = tuning, train_errors, score_name
         self.train_scores, self.test_scores = train_scores, test_scores
+        self._score_type = "both" if tuning is None else "error"
         if tuning is None:
             if param_name is None or param_range is None or train_scores is None or test_scores is None:
                 raise TypeError("tuning is None; param_name, param_range, train_scores and test_scores are wanted")
@@ -137,17 +140,17 @@ class ValidationCurveDisplay(_Curves):
 
     @classmethod
     def from_estimator(cls, estimator, X, y, *, param_name, param_range, train=True, ax=None, **options):
-        """Tune one parameter and draw its errors; `options` are those of :func:`fastclf.tune`.
+        """Draw the scores of :func:`fastclf.validation_curve`; `options` are its arguments and those of :meth:`plot`.
 
-        With one of the arguments of :meth:`plot` among the options, the scores of :func:`fastclf.validation_curve` are
-        drawn, which takes the other options.
+        With `score_type="error"` the parameter is tuned, the options are those of :func:`fastclf.tune`, and `train`
+        tells whether the errors of the rows of the fit are drawn, too.
         """
         from ..model_selection.curves import validation_curve
         from ..model_selection.tuning import as_grids, tune
 
         require_strings([param_name], "param_name")
         style = ScoreStyle.taken(options)
-        if style.is_given:
+        if style.score_type != "error":
             named = {"param_name": param_name, "param_range": param_range}
             train_scores, test_scores = validation_curve(estimator, X, y, **named, **options)
             name = style.name(options.get("scoring"))
@@ -163,12 +166,14 @@ class ValidationCurveDisplay(_Curves):
         return cls(found, train_errors=errors).plot(ax)
 
     def _draw(self, ax, style):
-        if self.tuning is None or style.is_given:
+        if style.score_type != "error":
             if self.test_scores is None:
                 self.train_scores, self.test_scores = 1 - self._shown_train_errors(), self.tuning.scores
             draw_scores(self, ax, self.param_range, style)
             self.ax_.set_xlabel(f"{self.param_name}")
             return self
+        if self.tuning is None:
+            raise ValueError("score_type is 'error', and tuning is None; a display of a Tuning is wanted for errors")
         return self._plot_errors(ax)
 
     def _shown_train_errors(self):
@@ -244,7 +249,9 @@ class PruningDisplay(ValidationCurveDisplay):
         between = np.append(np.sqrt(np.maximum(alphas[:-1], 0) * alphas[1:]), alphas[-1])
         kept = np.unique(np.linspace(0, len(between) - 1, min(n_alphas, len(between))).round().astype(int))
         grid = {"param_name": "ccp_alpha", "param_range": between[kept].tolist()}
-        display = super().from_estimator(estimator, X, y, train=train, ax=axes(ax, (7, 4.8)), **grid, **options)
+        display = super().from_estimator(
+            estimator, X, y, train=train, ax=axes(ax, (7, 4.8)), score_type="error", **grid, **options
+        )
         display.path = path
         return display._label_leaves()
 
@@ -266,7 +273,7 @@ class PruningDisplay(ValidationCurveDisplay):
 
 
 class LearningCurveDisplay(_Curves):
-    """The error as a function of the number of train rows; with scikit-learn's arguments, the score.
+    """The scores, or the errors, as a function of the number of train rows.
 
     Parameters
     ----------
@@ -274,7 +281,7 @@ class LearningCurveDisplay(_Curves):
     train_scores : ndarray of shape (n_sizes, n_folds)
     test_scores : ndarray of shape (n_sizes, n_folds)
     score_name : str, default=None
-        The label of the axis of scores; with it, scores are drawn.
+        The label of the axis of scores.
 
     Attributes
     ----------
@@ -306,11 +313,11 @@ class LearningCurveDisplay(_Curves):
         from ..model_selection.curves import learning_curve
 
         style = ScoreStyle.taken(options)
-        name = style.name(options.get("scoring")) if style.is_given else None
+        name = style.name(options.get("scoring"))
         return cls(*learning_curve(estimator, X, y, **options)[:3], score_name=name).plot(ax, **style._asdict())
 
     def _draw(self, ax, style):
-        if self.score_name is not None or style.is_given:
+        if style.score_type != "error":
             draw_scores(self, ax, self.train_sizes, style)
             self.ax_.set_xlabel("Number of samples in the training set")
             return self

@@ -9,9 +9,9 @@ from .drawing import axes, finish
 
 
 class ScoreStyle(NamedTuple):
-    """The arguments of scikit-learn's displays of curves; with defaults for all of them, errors are drawn instead."""
+    """The arguments of scikit-learn's displays of curves; `score_type` may be "error", too."""
 
-    negate_score: bool | None = None
+    negate_score: bool = False
     score_name: str | None = None
     score_type: str | None = None
     std_display_style: str | None = "fill_between"
@@ -23,10 +23,6 @@ class ScoreStyle(NamedTuple):
     def taken(cls, options):
         """The style from a dict of options, from which its entries are removed."""
         return cls(**{name: options.pop(name) for name in cls._fields if name in options})
-
-    @property
-    def is_given(self):
-        return self != ScoreStyle()
 
     def name(self, scoring):
         """The label of the axis of scores, by scikit-learn's rules."""
@@ -48,7 +44,7 @@ def draw_scores(display, ax, x, style):
             f"Unknown std_display_style: {described(style.std_display_style)}. Should be one of 'errorbar',"
             " 'fill_between', or None."
         )
-    wanted = "both" if style.score_type is None else style.score_type
+    wanted = style.score_type
     if not _among(wanted, ("test", "train", "both")):
         raise ValueError(f"Unknown score_type: {described(wanted)}. Should be one of 'test', 'train', or 'both'.")
     sign = -1 if style.negate_score else 1

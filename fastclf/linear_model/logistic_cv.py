@@ -5,6 +5,7 @@ import numpy as np
 from .._csr import as_rows, as_scipy
 from .._exceptions import warn
 from .._labels import as_label_vector, as_labels, class_factors
+from .._sklearn_bases import NotRouted
 from .._state_table import Array, Value, declare
 from .._threads import require_verbose
 from .._validation import (
@@ -317,6 +318,8 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
             return figure_of(scorer, model, taken, targets[test], classes, given)
 
         return score
+
+    __metadata_request__score = NotRouted(["sample_weight"])  # `_get_scorer` asks for it, if anything does
 
     def score(self, X, y, sample_weight=None, **score_params):
         """The score by `scoring` of what is predicted for X.

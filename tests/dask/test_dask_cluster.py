@@ -15,7 +15,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from clusters import cut, same_bits, same_state, two_workers
+from clusters import client, cluster, cut, same_bits, same_state, two_workers
 from distributed import Client
 
 import fastclf

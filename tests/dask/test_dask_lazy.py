@@ -5,7 +5,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from clusters import same_bits
+from clusters import client, cluster, same_bits
 from every_estimator import FITTED, MIXED, asked
 from sklearn.linear_model import LogisticRegression
 

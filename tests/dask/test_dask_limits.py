@@ -9,7 +9,7 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
-from clusters import cut, cuts, same_bits, same_state, two_workers
+from clusters import client, cluster, cut, cuts, same_bits, same_state, two_workers
 from distributed import Client, LocalCluster
 
 import fastclf

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from clusters import cuts, same_bits, same_state
+from clusters import client, cluster, cuts, same_bits, same_state
 from scipy import sparse
 
 import fastclf

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from clusters import same_bits
+from clusters import client, cluster, same_bits
 from sklearn.linear_model import LogisticRegression as Theirs
 
 import fastclf

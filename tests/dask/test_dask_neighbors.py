@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from clusters import cuts, same_bits
+from clusters import client, cluster, cuts, same_bits
 
 import fastclf
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from clusters import OnDask, cuts, rounds, same_bits, same_state, two_workers
+from clusters import OnDask, client, cluster, cuts, rounds, same_bits, same_state, two_workers
 from scipy import sparse
 
 import fastclf

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from clusters import cuts, rounds, same_bits, same_state
+from clusters import client, cluster, cuts, rounds, same_bits, same_state
 
 import fastclf
 import fastclf.dask.tree as grown_by_columns

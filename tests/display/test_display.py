@@ -74,7 +74,9 @@ def test_curves_of_an_estimator_are_those_of_its_scores(model, ax):
 
 def test_the_validation_curve_marks_the_best_and_the_simplest_near_it(ax):
     grid = {"param_name": "n_neighbors", "param_range": [30, 1, 10, 100]}
-    drawn = display.ValidationCurveDisplay.from_estimator(KNeighborsClassifier(), X, Y, ax=ax, **grid)
+    drawn = display.ValidationCurveDisplay.from_estimator(
+        KNeighborsClassifier(), X, Y, ax=ax, score_type="error", **grid
+    )
     found = fastclf.tune(KNeighborsClassifier(), {"n_neighbors": [30, 1, 10, 100]}, X, Y)
     lines = {line.get_label(): line.get_xydata() for line in ax.lines}
     error = 1 - found.mean_score
@@ -90,7 +92,9 @@ def test_the_validation_curve_marks_the_best_and_the_simplest_near_it(ax):
 
 def test_values_that_are_no_numbers_are_named(ax):
     grid = {"param_name": "weights", "param_range": ["uniform", "distance"]}
-    display.ValidationCurveDisplay.from_estimator(KNeighborsClassifier(), X, Y, cv=3, train=False, ax=ax, **grid)
+    display.ValidationCurveDisplay.from_estimator(
+        KNeighborsClassifier(), X, Y, cv=3, train=False, ax=ax, score_type="error", **grid
+    )
     assert [label.get_text() for label in ax.get_xticklabels()] == ["uniform", "distance"]
 
 
@@ -104,7 +108,10 @@ def test_the_pruning_curve_tells_the_leaves(ax):
 
 
 def test_the_learning_curve_shows_both_sides(ax):
-    drawn = display.LearningCurveDisplay.from_estimator(GaussianNB(), X, Y, cv=3, train_sizes=[0.5, 1.0], ax=ax)
+    error = {"score_type": "error"}
+    drawn = display.LearningCurveDisplay.from_estimator(
+        GaussianNB(), X, Y, cv=3, train_sizes=[0.5, 1.0], ax=ax, **error
+    )
     sizes, train, test = fastclf.learning_curve(GaussianNB(), X, Y, cv=3, train_sizes=[0.5, 1.0])
     for line, scores in zip(ax.lines, (test, train), strict=True):
         np.testing.assert_allclose(line.get_xydata(), np.c_[sizes, 1 - scores.mean(axis=1)])
@@ -139,6 +146,8 @@ def test_curves_are_drawn_from_scores_without_an_estimator(ax):
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("C", "hits")
     drawn = display.LearningCurveDisplay(train_sizes=[5, 9], score_name="hits", **scores).plot(ax, score_type="test")
     assert [line.get_ydata().tolist() for line in drawn.lines_] == [[0.5, 0.5]]
+    with pytest.raises(ValueError, match="score_type is 'error', and tuning is None"):
+        display.ValidationCurveDisplay(param_name="C", param_range=[1, 2], **scores).plot(ax, score_type="error")
     with pytest.raises(TypeError, match="tuning is None; param_name"):
         display.ValidationCurveDisplay(param_name="C")
 

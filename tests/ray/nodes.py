@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 
 import numpy as np
+import pytest
 import ray
 from ray.cluster_utils import Cluster
 
@@ -85,3 +86,9 @@ def two_nodes():
     finally:
         ray.shutdown()
         nodes.shutdown()
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with two_nodes() as cluster:
+        yield cluster

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import dask.array
 import numpy as np
@@ -17,10 +18,11 @@ import fastclf.dask
 import fastclf.ray
 
 pytest.importorskip("ray.cluster_utils", reason="Ray has no wheels for every Python version and platform")
+sys.path.append(str(Path(__file__).resolve().parents[1] / "dask"))  # for what the tests of both clusters share
 
 import ray
 from clusters import same_bits, same_state
-from nodes import cut
+from nodes import cluster, cut
 
 from fastclf.dask.partitions import require_kind
 from fastclf.dask.places import DaskPlaces

@@ -1,10 +1,14 @@
 """The tests of estimators on Dask, on Ray: bits, ties, masks, weights, sparse rows, refusals, and nodes that die."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
 pytest.importorskip("ray.cluster_utils", reason="Ray has no wheels for every Python version and platform")
+sys.path.append(str(Path(__file__).resolve().parents[1] / "dask"))  # for what the tests of both clusters share
 
 import test_dask_lazy as lazy
 import test_dask_linear as linear
@@ -16,6 +20,7 @@ import test_dask_perceptron as perceptron
 import test_dask_svm as svm
 import test_dask_tree as tree
 from every_estimator import FITTED, MIXED, asked
+from nodes import cluster
 from test_dask_cluster import (
     test_a_worker_that_differs_is_named_with_what_to_set,
     test_two_fits_at_once_end_with_the_same_bits,
@@ -27,6 +32,7 @@ pytestmark = pytest.mark.once
 
 __all__ = [
     "by_levels",
+    "cluster",
     "test_a_worker_that_differs_is_named_with_what_to_set",
     "test_two_fits_at_once_end_with_the_same_bits",
 ]

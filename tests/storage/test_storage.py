@@ -309,7 +309,7 @@ holds_itself.append(holds_itself)
         (lambda: fitted(metric=math.dist), TypeError, "^metric is <built-in function dist>, a function, which a file"),
         (lambda: fitted(metric=COMPILED), TypeError, "^metric is <CFunctionType .*>, a function, which a file"),
         (lambda: fitted(weights=np.exp), TypeError, "^weights is <ufunc 'exp'>, a function, which a file cannot hold"),
-        (lambda: fitted(callback=print), TypeError, "^callback is <built-in function print>, a function"),
+        (lambda: fitted(callback=max), TypeError, "^callback is <built-in function max>, a function"),
         (lambda: Own().fit(X, Y), TypeError, "^Own is of type Own, which a file cannot hold"),
         (lambda: with_attribute({1}), TypeError, "^_extra is of type set, which a file cannot hold"),
         (lambda: with_attribute([0, {"a": 1j}]), TypeError, r"^_extra\[1\]\['a'\] is of type complex, which a file"),

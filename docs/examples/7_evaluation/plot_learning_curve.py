@@ -17,5 +17,5 @@ digits = load_digits()
 figure, axes = plt.subplots(1, 2, figsize=(9, 4), sharey=True)
 for ax, model in zip(axes, (GaussianNB(var_smoothing=1e-2), KNeighborsClassifier(3))):
     options = {"train_sizes": np.linspace(0.1, 1, 8), "cv": 5, "shuffle": True}
-    LearningCurveDisplay.from_estimator(model, digits.data, digits.target, ax=ax, **options)
+    LearningCurveDisplay.from_estimator(model, digits.data, digits.target, ax=ax, score_type="error", **options)
     ax.set_title(type(model).__name__)

@@ -18,5 +18,5 @@ found = tune(KNeighborsClassifier(), grid, X, data.target, rule="one_standard_er
 print("least error:", found.best_params, " simplest near to it:", found.one_standard_error_params)
 print(f"error of the choice, by folds that had no part in it: {found.outer.error:.3f}")
 display = ValidationCurveDisplay.from_estimator(
-    KNeighborsClassifier(), X, data.target, param_name="n_neighbors", param_range=range(1, 61)
+    KNeighborsClassifier(), X, data.target, param_name="n_neighbors", param_range=range(1, 61), score_type="error"
 )

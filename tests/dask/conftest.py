@@ -1,3 +1,0 @@
-from clusters import client, cluster
-
-__all__ = ["client", "cluster"]
