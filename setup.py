@@ -212,9 +212,12 @@ class BuildExtensions(build_ext):
                     raise SystemExit(f"FASTCLF_LEVELS={WANTED}: {', '.join(missing)} is none of {', '.join(levels)}")
                 levels = [level for level in levels if level in wanted]
         extra = {f"{name}{LEVELS[level][0]}": LEVELS[level][1] for level in levels for name in LEVELS[level][2]}
+        # beside modules of higher levels, the others are compiled with -O2, which makes them a tenth smaller
         lighter = {}
         if not DEBUG and self.compiler.compiler_type != "msvc":
-            lighter = {"_memoryviews": ["-O1"]} | {name: ["-O2"] for name in KERNELS if len(levels) > 1}
+            names = [ext.name.removeprefix("fastclf.") for ext in self.extensions]
+            lighter = {name: ["-O2"] for name in names if len(levels) > 1 and not extra.get(name)}
+            lighter["_memoryviews"] = ["-O1"]
         left_out = {f"{name}{suffix}" for suffix, _, kernels in LEVELS.values() for name in kernels} - set(extra)
         kept = []
         for ext in self.extensions:

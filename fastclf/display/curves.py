@@ -149,6 +149,7 @@ class ValidationCurveDisplay(_Curves):
         from ..model_selection.tuning import as_grids, tune
 
         require_strings([param_name], "param_name")
+        param_range = as_grids({param_name: param_range})[0][param_name]
         style = ScoreStyle.taken(options)
         if style.score_type != "error":
             named = {"param_name": param_name, "param_range": param_range}
@@ -156,7 +157,6 @@ class ValidationCurveDisplay(_Curves):
             name = style.name(options.get("scoring"))
             display = cls(train_scores=train_scores, test_scores=test_scores, score_name=name, **named)
             return display.plot(ax, **style._asdict())
-        param_range = as_grids({param_name: param_range})[0][param_name]
         found = tune(estimator, {param_name: param_range}, X, y, refit=False, **options)
         errors = None
         if require_truth("train", train):
@@ -169,7 +169,9 @@ class ValidationCurveDisplay(_Curves):
         if style.score_type != "error":
             if self.test_scores is None:
                 self.train_scores, self.test_scores = 1 - self._shown_train_errors(), self.tuning.scores
-            draw_scores(self, ax, self.param_range, style)
+            # strings stand side by side; other values than numbers are shown as strings
+            numbers = all(isinstance(value, (int, float, np.number)) for value in self.param_range)
+            draw_scores(self, ax, self.param_range if numbers else [str(value) for value in self.param_range], style)
             self.ax_.set_xlabel(f"{self.param_name}")
             return self
         if self.tuning is None:
