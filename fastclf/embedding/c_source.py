@@ -89,7 +89,10 @@ def export_c(model, path, *, name="model"):
 
 
 def _body(model, form):
-    """The number of outputs of a model, and C definitions that end with PREFIX_predict, from its form."""
+    """(the number of outputs of a model, C definitions of which the last is the function PREFIX_predict).
+
+    form: the arrays and numbers that decide the model's answers, as `form_of` returns them.
+    """
     if isinstance(form, TableRows):
         n_outputs, inner = _body(form.model, form.form)
         return n_outputs, table_source(form, "\n".join(inner))

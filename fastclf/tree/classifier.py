@@ -148,7 +148,10 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
         return Target(None, (np.column_stack(codes) + first[:-1]).astype(np.float64), first), weight
 
     def _rule(self, labels, target, ndim):
-        """The `_LabelRule` and the fitted attributes about labels, for a target with these labels of each output."""
+        """(how leaves predict and what a prediction costs, {name of a fitted attribute such as `classes_`: its value}).
+
+        labels: for each output of the target its distinct labels, in ascending order.
+        """
         fitted = {
             "classes_": labels if ndim == 2 else labels[0],
             "n_classes_": [len(classes) for classes in labels] if ndim == 2 else len(labels[0]),

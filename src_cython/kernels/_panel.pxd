@@ -1,5 +1,5 @@
-# A panel has some rows of a matrix side by side, for the kernels of `_values.pyx`. It has one line for each column in
-# which a packed row is not 0.
+# A panel has some rows of a matrix side by side; the kernels of `_values.pyx` multiply them with packed rows. A column
+# of the matrix has a line in the panel if any packed row is not 0 there; the others add nothing to a product.
 #
 # A panel has two halves, one after the other. In a half, each line has HALF vectors, the numbers of the half's rows in
 # one column.

@@ -201,7 +201,8 @@ cdef void accumulate(const vec* const* k, const double* coef, Py_ssize_t n_rows,
     """Add sum_r coef[r] k[r], where k[r] has kernel values of row r, to the sums f of a panel's rows, in order of r."""
     cdef Py_ssize_t wide = 2 * HALF * (LANES_F if vec is vec_f else LANES_D), i = 0, r
     cdef vec_d s0, s1, s2, s3, s4, s5, s6, s7, a
-    # 8 vectors of doubles are summed at a time: a panel of doubles is that wide, a panel of floats up to twice as wide
+    # Sums are doubles, also those of floats. A turn of the loop adds to 8 vectors of sums: all rows of a panel of
+    # doubles or, as a vector holds twice as many floats, half the rows of a panel of floats.
     while i < wide:
         s0 = (<vec_d*> (f + i))[0]
         s1 = (<vec_d*> (f + i))[1]

@@ -23,7 +23,10 @@ cdef inline void nearest_tile(
     const unsigned char* code, Py_ssize_t place, Py_ssize_t width, const signed char* centers, const int* base,
     Py_ssize_t n_cells, int* cell_out
 ) noexcept nogil:
-    """The nearest centre of each row of two vectors, by the largest 2 c(x)'z - |z|^2; of several the first."""
+    """Write the nearest centre of each of 2 LANES_F rows, two vectors of lanes; of equally near ones the first.
+
+    The nearest centre z of a row x with the code c(x) is the one with the largest 2 c(x)'z - |z|^2.
+    """
     cdef const unsigned char* x
     cdef const unsigned char* y
     cdef const int* z

@@ -118,7 +118,7 @@ cdef inline void prepare_codes(
     if metrics.code == COSINE:
         norm2 = metrics.cosine.query_norm2
     elif metrics.code == DOT:
-        norm2 = s.query_error  # for dot, the norms of the queries are taken from `query_error`
+        norm2 = s.query_error  # with the metric dot, this array has the norms of the queries
     model.neighbors.encode(model, s.query, norm2, n, &codes, scratch[0])
     for query in range(n):
         f.list_size[query] = 0

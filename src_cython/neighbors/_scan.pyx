@@ -162,7 +162,8 @@ cdef void measure_panel(
     cdef const double* q = s.query + query * s.d
     cdef Py_ssize_t r
     cdef unsigned int many = 0
-    if metric_t is not cosine_t:  # for cosine the panel has scaled rows, whose sums are not exact
+    # for cosine the panel has rows divided by their norms, whose rounding an exact distance must not have
+    if metric_t is not cosine_t:
         many = near & (near - 1)
         many &= many - 1
         many &= many - 1

@@ -252,7 +252,7 @@ ctypedef struct descent_t:
     double* w                  # (d + 1,): the weights v, last that of the bias column
     double largest             # the largest projected gradient of the epoch so far, at least 0
     double least               # the smallest projected gradient of the epoch so far, at most 0
-    double gap                 # `largest` minus `least` at the end of the last whole epoch
+    double gap                 # the range of the projected gradients of the last whole epoch: `largest` minus `least`
     # whether the violation after the last whole epoch was at most `tol`, with all rows visited: the descent has ended
     bint done
 

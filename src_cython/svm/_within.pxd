@@ -30,7 +30,8 @@ cdef extern from *:
     const double LEAST_MARGIN
     const double NO_MARGIN
 
-# The extreme values of the gradient f in each class; infinite where a class has no such row.
+# For each class, the smallest gradient f of the rows whose b may rise and the largest f of the rows whose b may fall;
+# infinite where no row of the class may.
 ctypedef struct sides_t:
     ends_t positive
     ends_t negative

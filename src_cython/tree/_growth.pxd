@@ -63,7 +63,8 @@ ctypedef struct node_t:
     double weight, impurity
     # a power of 2; scale (y - mean) is truncated to a whole number, so that no order of rows changes a bit of a sum
     double scale
-    # the row whose truncated scale (y - mean) is reduced by `total`, so that the sum over the node's rows is 0
+    # the whole numbers made of scale (y - mean) add up to `total`, which is subtracted from that of this row, so that
+    # their sum over the node's rows is 0
     Py_ssize_t odd_row
     # the sum over the node's rows of truncated scale (y - mean) or, in `_general_split.pxd`, of scaled weights
     int64_t total
