@@ -10,7 +10,7 @@ import numpy as np
 from .. import _simd
 from .._csr import Csr
 from .._exceptions import of_column
-from .._threads import aside, ranges
+from .._threads import aside, norm_of, ranges
 from .._validation import as_matrix
 from ..sums.blocks import added, even_bounds, n_blocks, over_blocks
 from ..sums.class_sums import span_bounds
@@ -281,7 +281,7 @@ class Likelihood:
         if self.l1:
             pulled = np.abs(gradient + self.edge * np.sign(theta))
             gradient = np.where(theta == 0, np.maximum(np.abs(gradient) - self.edge, 0), pulled)
-        return float(np.linalg.norm(gradient))
+        return norm_of(gradient)
 
     def plain_gradient(self, gradient):
         """The gradient with respect to coefficients and intercepts, from the gradient with respect to theta."""

@@ -10,7 +10,7 @@ from itertools import islice
 
 import numpy as np
 
-from .._threads import aside
+from .._threads import aside, inner, norm_of
 from .likelihood import least_norm
 
 # The most step lengths that are tried before the function is considered flat.
@@ -153,7 +153,7 @@ def lbfgs(evaluate, point, tol, precondition, history=None, memory=20):
             continue
         if found is not None:
             step, change = found.theta - point.theta, found.gradient - point.gradient
-            product = float(np.vdot(step, change))
+            product = inner(step, change)
             if product > 0:
                 history.append((step, change, product))
                 del history[:-memory]
@@ -166,16 +166,16 @@ def _two_loops(gradient, history, precondition):
     q = gradient.copy()
     shares = []
     for step, change, product in reversed(history):
-        share = np.vdot(step, q) / product
+        share = inner(step, q) / product
         shares.append(share)
         q -= share * change
     q = precondition(q)
     if history:
         # this factor makes the estimated inverse of the curvature exact along the last step
         _, change, product = history[-1]
-        q *= product / np.vdot(change, precondition(change))
+        q *= product / inner(change, precondition(change))
     for (step, change, product), share in zip(history, reversed(shares)):
-        q += (share - np.vdot(change, q) / product) * step
+        q += (share - inner(change, q) / product) * step
     return q
 
 
@@ -222,22 +222,22 @@ def conjugate_direction(times, gradient, precondition):
     """
     direction, rest = np.zeros(gradient.shape), -gradient
     z = precondition(rest)
-    p, product = z, float(np.vdot(rest, z))
-    first = np.linalg.norm(gradient)
+    p, product = z, inner(rest, z)
+    first = norm_of(gradient)
     n_steps = 0
     while n_steps < _CONJUGATE_STEPS:
         n_steps += 1
         image = times(p)
-        bend = float(np.vdot(p, image))
+        bend = inner(p, image)
         if not (bend > 0 and product > 0):
             break
         length = product / bend
         direction += length * p
         rest -= length * image
-        if np.linalg.norm(rest) <= _CONJUGATE_SHARE * first:
+        if norm_of(rest) <= _CONJUGATE_SHARE * first:
             break
         z = precondition(rest)
-        before, product = product, float(np.vdot(rest, z))
+        before, product = product, inner(rest, z)
         p = z + (product / before) * p
     return (direction if direction.any() else -precondition(gradient)), n_steps
 
@@ -294,7 +294,7 @@ class CompactHistory:
 
     def append(self, step, change, preconditioned):
         """Add a step, the change of the gradient, and that change preconditioned."""
-        product = float(np.vdot(step, change))
+        product = inner(step, change)
         if not product > 0:
             return
         if self.before is None:
@@ -303,7 +303,7 @@ class CompactHistory:
         self.order.append(k)
         self.newest = k
         self.S[k], self.P[k] = step.ravel(), preconditioned.ravel()
-        self.SY[k, k], self.YP[k, k] = product, float(np.vdot(change, preconditioned))
+        self.SY[k, k], self.YP[k, k] = product, inner(change, preconditioned)
 
 
 def compact_lbfgs(evaluate, point, tol, precondition):

@@ -9,7 +9,7 @@ from .._csr import Csr, as_unchecked_rows
 from .._exceptions import warn
 from .._labels import as_labels, class_factors, declared_classes
 from .._state_table import Array, SizeOf, Starts, Value, declare, has, where
-from .._threads import Progress, n_threads, ranges
+from .._threads import Progress, n_threads, norm_of, ranges
 from .._validation import (
     as_array,
     as_seed,
@@ -498,4 +498,4 @@ def _given(name, values, shape):
 def _norm(v):
     """The Euclidean norm |v| of a vector, without overflow or underflow."""
     largest = np.abs(v).max()
-    return largest * np.linalg.norm(v / largest) if largest > 0 else 0.0
+    return largest * norm_of(v / largest) if largest > 0 else 0.0

@@ -16,7 +16,7 @@ import numpy as np
 from .. import _simd
 from .._csr import Csr
 from .._exceptions import warn
-from .._threads import aside
+from .._threads import aside, norm_of
 from ..sums.blocks import over_rows
 from .scores import linear_scores, products_with, transposed
 
@@ -406,14 +406,14 @@ def _largest(times, n, digits=1e-10):
     steps = min(n, 100)
     Q, T, value = np.zeros((steps, n)), np.zeros((steps, steps)), 0.0
     v = np.random.default_rng(0).standard_normal(n)
-    size = np.linalg.norm(v)
+    size = norm_of(v)
     for k in range(steps):
         Q[k] = v / size
         v = times(Q[k][:, None])[:, 0]
         T[k, k] = Q[k] @ v
         for _ in range(2):  # v is made orthogonal twice, because the first pass leaves rounding errors
             v -= (Q[: k + 1] @ v) @ Q[: k + 1]
-        size = np.linalg.norm(v)
+        size = norm_of(v)
         ends = k + 1 == steps or not size > 1e-14 * T[: k + 1, : k + 1].max()
         if ends or k % 8 == 7:
             before, value = value, float(np.linalg.eigvalsh(T[: k + 1, : k + 1])[-1])
@@ -487,7 +487,7 @@ def conjugate_block(times, target, sizes, limit):
 def _orthonormal(W):
     """The QR decomposition (Q, R) of a tall matrix W, by Cholesky factors of W'W where these are accurate."""
     if W.shape[1] == 1:
-        size = np.linalg.norm(W)
+        size = norm_of(W)
         return W / size if size > 0 else W, np.full((1, 1), size)
     whole = np.eye(W.shape[1])
     for _ in range(2):

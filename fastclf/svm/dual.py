@@ -3,6 +3,7 @@
 import numpy as np
 
 from .. import _simd
+from .._threads import norm_of
 from ..kernels.values import BLOCK
 from . import _exact_sums
 from .gram import PAD, padded
@@ -136,7 +137,7 @@ class Dual:
     def note(self, change):
         """Add to `noise` the rounding error of updating f for this change of coef."""
         with np.errstate(over="ignore"):  # coef diverges for infinite C if no hyperplane separates the classes
-            self.noise = float(np.hypot(self.noise, np.linalg.norm(change)))
+            self.noise = float(np.hypot(self.noise, norm_of(change)))
 
     def add(self, gram, rows, change, columns, threads):
         """A generator: f[columns] += K[columns, rows] @ change, with kernel values from `gram`."""

@@ -9,7 +9,7 @@ from .._csr import Csr, as_unchecked_rows
 from .._exceptions import warn
 from .._labels import as_labels, class_factors
 from .._state_table import Array, Value, declare
-from .._threads import Progress, aside, n_threads, run
+from .._threads import Progress, aside, inner, n_threads, run
 from .._validation import (
     as_seed,
     described,
@@ -544,7 +544,7 @@ class Plane:
     def _spent(self, proof):
         """The sum of the losses of all rows, each times its weight, but without the factor C."""
         z = np.maximum(proof.z, 0)
-        return float(self.weights @ (z * z if self.model.loss == "squared_hinge" else z))
+        return inner(self.weights, z * z if self.model.loss == "squared_hinge" else z)
 
     def _nothing(self):
         """The hyperplane with w = 0 and the intercept that has the least loss."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._threads import ranges
+from .._threads import inner, norm_of, ranges
 from .soft_margin import added, kernels
 
 # The ratio cost / gain of the first step, where gain is the derivative of a dual variable alpha by z = 1 - margin. At
@@ -153,7 +153,7 @@ class ProximalNewton:
         centre = _centre(problem, alpha, gain)
         alpha = np.clip(centre + gain * z, 0, most)
         v = rest + problem.combine(alpha * y)
-        reach, gap = _reach(problem), float(np.linalg.norm(w - v))
+        reach, gap = _reach(problem), norm_of(w - v)
         products, weight = 0, np.zeros(problem.n)
         while True:
             gradient = w - v
@@ -164,11 +164,11 @@ class ProximalNewton:
             else:
                 products = problem.products(weight)
             direction = _solve(products, gradient)
-            fall = float(gradient @ direction)
+            fall = inner(gradient, direction)
             if not fall < 0 or self.stopped:
                 break
             q = y * problem.scores(direction)
-            along, bend = float((w - rest) @ direction), float(direction @ direction)
+            along, bend = inner(w - rest, direction), inner(direction, direction)
             length = _search(Line(z, q, centre, gain, most), along, bend, fall, problem.threads)
             if length == 0:
                 break
@@ -182,7 +182,7 @@ class ProximalNewton:
                 v = v + problem.combine(np.where(changed, (new - alpha) * y, 0))
             alpha = new
             moved = length * float(np.abs(q).max())
-            before, gap = gap, float(np.linalg.norm(w - v))
+            before, gap = gap, norm_of(w - v)
             self.n_iter += 1
             called_off = self.advance(self._least_violation, problem, w, z, alpha, gap)
             self.stopped = called_off or self.n_iter >= self.max_iter

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._threads import norm_of
 from . import dual_newton, interior_point
 from .dual import compiled, is_narrow
 from .steps import WholeMatrix, WorkingSets
@@ -206,7 +207,7 @@ class Help:
         rows, change, done = yield from dual_newton.steps(dual, gram, steps.active, buffer, self.limits.threads)
         steps.give_back(dual)
         self._require_end()
-        noise = float(np.hypot(dual.noise, np.linalg.norm(change)))
+        noise = float(np.hypot(dual.noise, norm_of(change)))
         if dual.gram.rounding() * noise <= 0.1 * tol:
             yield from steps.add(dual, rows, change)
         elif gram.rounding() * noise > 0.1 * tol:

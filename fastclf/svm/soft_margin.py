@@ -6,6 +6,7 @@ import numpy as np
 
 from .. import _simd
 from .._csr import Csr
+from .._threads import inner
 from .._validation import require_finite
 from ..linear_model.scores import _arrays, linear_scores
 from ..sums import blocks
@@ -162,11 +163,11 @@ class Problem:
             fall = np.max(-ascent, where=may_fall, initial=0)
             violation, offset = float(rise + fall), 0.0
         z = 1 - self.y * (scores + offset)
-        dual = float(alpha.sum() - 0.5 * (v @ v) - 0.5 * np.sum(self.ridge * alpha * alpha))
-        found = Proof(v, offset, alpha, z, 0.5 * float(v @ v) + self.losses(z), dual, violation)
+        dual = float(alpha.sum() - 0.5 * inner(v, v) - 0.5 * np.sum(self.ridge * alpha * alpha))
+        found = Proof(v, offset, alpha, z, 0.5 * inner(v, v) + self.losses(z), dual, violation)
         if violation > tol:
             z = 1 - self.y * (self.scores(w) + b)
-            primal = 0.5 * float(w @ w) + self.losses(z)
+            primal = 0.5 * inner(w, w) + self.losses(z)
             if primal < found.primal:
                 return found._replace(w=w, b=b, z=z, primal=primal)
         return found
