@@ -9,6 +9,7 @@
 # make two-threads  one thread fits an estimator while another predicts with it, SECONDS=60 for each class
 # make packages  the tests of packages that build on scikit-learn, with its names replaced; needs the network, and an hour
 # make sweep  every estimator against scikit-learn's on shapes that SEED=7 draws; build/sweep.html shows it
+# make figures  keeps what make bench, make compare and make sweep have measured, for the benchmarks' pages of every copy of the site
 # make docs   the documentation as a site, in build/docs; docs-check fails on any defect of the site, docs-look
 #             photographs every page with Chromium into build/docs-look
 # make wheel  the wheel of this Python in build/wheels, manylinux on Linux, within its limits of size
@@ -48,7 +49,7 @@ PYTEST = mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/pytest $(CURDIR)/tests/$(ROOM)
 SPHINX = $(BIN)/python -P -m sphinx -q -E -b html -d build/docs-pages docs build/docs
 DEBUG_SITE := $(CURDIR)/build/debug/site-$(PYTHON_VERSION)
 
-.PHONY: demo adult test check test-levels test-debug fuzz sanitize two-threads interrupts packages lint bench bench-check sweep compare plot docs docs-check docs-look wheel test-wheel release test-oldest test-arm64 clean always
+.PHONY: demo adult test check test-levels test-debug fuzz sanitize two-threads interrupts packages lint bench bench-check sweep compare figures plot docs docs-check docs-look wheel test-wheel release test-oldest test-arm64 clean always
 
 # -P makes Python import the installed package, not the unbuilt source in this folder.
 demo: $(VENV)/.demo $(VENV)/.installed
@@ -114,6 +115,9 @@ sweep: $(VENV)/.compare $(VENV)/.installed
 
 compare: $(VENV)/.compare $(VENV)/.installed
 	mkdir -p build && $(BIN)/python bench/peers.py --json build/compare.json
+
+figures: $(VENV)/.made
+	$(BIN)/python docs/written_pages.py
 
 plot: $(VENV)/.bench $(VENV)/.installed
 	$(BIN)/python bench/filter_plot.py

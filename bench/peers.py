@@ -191,7 +191,8 @@ def main():
     print(f"targets met: {sum(counted)} of {len(counted)}")
     if options.json:
         with open(options.json, "w") as file:
-            json.dump({"versions": versions(), "results": results}, file, indent=1)
+            kept = {"scale": options.scale, "rounds": options.rounds, "versions": versions(), "results": results}
+            json.dump(kept, file, indent=1)
     return int(not all(counted))
 
 

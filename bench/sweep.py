@@ -408,7 +408,7 @@ def main():
     if args.page:
         args.page.write_text(page(cells, lines), "utf-8")
     if args.json:
-        args.json.write_text(json.dumps(cells), "utf-8")
+        args.json.write_text(json.dumps({"seed": seed, "cells": cells}), "utf-8")
     if args.check is not None:
         measured = [cell for cell in cells if cell["result"]]
         slow = any(ratio < args.check for step in STEPS for ratio in ratios_of(measured, step))

@@ -27,7 +27,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
 ]
-exclude_patterns = ["examples", "**/GALLERY_HEADER.rst"]
+exclude_patterns = ["benchmarks/measured", "examples", "**/GALLERY_HEADER.rst"]
 templates_path = ["_templates"]
 suppress_warnings = ["config.cache", "mathjax.config_backwards_compatibility"]
 

@@ -1,7 +1,7 @@
 """Pages that the build of the documentation writes: the benchmarks and the help of the command line.
 
-The benchmarks' pages are made of what `make bench`, `make compare` and `make sweep` have written below build/. A page
-whose figures have not been measured on this machine says which command measures them.
+The benchmarks' pages show what `make bench`, `make compare` and `make sweep` have written below build/. Where nothing
+has been measured they show the figures below docs/benchmarks/measured, which `make figures` takes from build/.
 """
 
 import json
@@ -18,18 +18,61 @@ from statistics import median
 BUILD = Path(__file__).resolve().parent.parent / "build"
 
 
+_LIMITS = """# Speed beside the machine's limits
+
+`make bench` measures the two limits of the machine, the rate at which it reads memory and the rate of its matrix
+product, and then the time of each method for growing numbers of rows, features and neighbours. The limit of a piece of
+work is the longer of two times: one read of its data at the first rate, and its operations at the second. The share is
+that limit divided by the time. A share can exceed 100 % where a method avoids reading or computing something, as an
+index does.
+"""
+
+_PEERS = """# Beside other libraries
+
+`make compare` gives fastclf and other libraries the same work in one process, in turn, with equal numbers of threads,
+after it has compared the answers. A ratio is the other library's time divided by ours in the same round: numbers above
+1 mean that fastclf is faster. Ratios below 1 stay in the table.
+
+Exact search is compared with exact search. Approximate indexes, such as HNSW graphs and inverted files, answer faster
+where an answer may miss neighbours; a comparison with them states the recall that they reach.
+"""
+
+_SWEEP = """# Every estimator on drawn shapes
+
+A comparison with a chosen target can be tuned for; a seed cannot. `make sweep SEED=7` draws shapes of data (rows,
+columns, classes, noise, type, balance, zeros) and runs each estimator at its defaults beside scikit-learn's: a fit, the
+answers for a fifth of the rows that was held out, and the answer for one row. A ratio is scikit-learn's time divided by
+ours. Losses are shown like wins.
+"""
+
+_NONE = "No figures of this page are kept; [the developers' machines](figures.md) have earlier ones.\n"
+
+MEASURED = Path(__file__).resolve().parent / "benchmarks" / "measured"
+
+
 def write(docs):
     """Write all pages into the documentation; a file whose text has not changed is not touched."""
-    pages = {
-        "benchmarks/limits.md": limits(BUILD / "bench" / "latest.json"),
-        "benchmarks/peers.md": peers(BUILD / "compare.json"),
-        "benchmarks/sweep.md": sweep(BUILD / "sweep.json"),
-        "reference/command_line.md": command_line(),
-    }
-    for name, text in pages.items():
+    pages = {f"benchmarks/{name}.md": benchmark(name) for name in BENCHMARKS}
+    for name, text in (pages | {"reference/command_line.md": command_line()}).items():
         target = docs / name
         if not target.exists() or target.read_text("utf-8") != text:
             target.write_text(text, "utf-8")
+
+
+def benchmark(name):
+    """The text of a page, followed by the figures of this checkout or, if there are none, by those that are kept."""
+    text, told, path = BENCHMARKS[name]
+    kept = MEASURED / f"{name}.md"
+    if path.exists():
+        return text + "\n" + told(path)
+    return text + "\n" + (kept.read_text("utf-8") if kept.exists() else _NONE)
+
+
+def keep():
+    """Keep the figures of this checkout for all copies of the site."""
+    for name, (_, told, path) in BENCHMARKS.items():
+        if path.exists():
+            (MEASURED / f"{name}.md").write_text(told(path), "utf-8")
 
 
 def command_line():
@@ -56,9 +99,7 @@ programs. The gallery has [the Adult data from end to end](../gallery/8_use/plot
 
 
 def measured(path):
-    """(contents of the file, a sentence with its date), or (None, "") if there is no such file."""
-    if not path.exists():
-        return None, ""
+    """(contents of the file, a sentence with its date and the machine)."""
     day = datetime.fromtimestamp(path.stat().st_mtime, UTC).strftime("%Y-%m-%d")
     return json.loads(path.read_text("utf-8")), f"Measured on {day} on {os.cpu_count()} CPUs of {processor()}."
 
@@ -74,27 +115,8 @@ def table(head, rows):
     return "\n".join(["| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *rows)])
 
 
-def missing(command):
-    return f"""
-:::{{note}}
-No figures have been measured for this copy of the site. Run `{command}` and then `make docs`; this page then shows them
-with the machine and the date.
-:::
-"""
-
-
 def limits(path):
     run, _ = measured(path)
-    text = """# Speed beside the machine's limits
-
-`make bench` measures the two limits of the machine, the rate at which it reads memory and the rate of its matrix
-product, and then the time of each method for growing numbers of rows, features and neighbours. The limit of a piece of
-work is the longer of two times: one read of its data at the first rate, and its operations at the second. The share is
-that limit divided by the time. A share can exceed 100 % where a method avoids reading or computing something, as an
-index does.
-"""
-    if run is None:
-        return text + missing("make bench")
     machine = run["machine_info"]
     brand = machine.get("cpu", {}).get("brand_raw", machine["machine"])
     rows = []
@@ -105,23 +127,12 @@ index does.
             times = seconds(point["seconds"]), seconds(point["limit_seconds"])
             rows.append([cell(each["group"]), at, *times, f"{point['share']:.0%}"])
     head = ["work", "at", "time", "limit", "share of the limit"]
-    facts = f"\nMachine: {brand}, kernels for {machine['simd']}, NumPy {machine['numpy']}, {run['datetime'][:10]}.\n\n"
-    return text + facts + table(head, rows) + "\n"
+    facts = f"Machine: {brand}, kernels for {machine['simd']}, NumPy {machine['numpy']}, {run['datetime'][:10]}.\n\n"
+    return facts + table(head, rows) + "\n"
 
 
 def peers(path):
     found, dated = measured(path)
-    text = """# Beside other libraries
-
-`make compare` gives fastclf and other libraries the same work in one process, in turn, with equal numbers of threads,
-after it has compared the answers. A ratio is the other library's time divided by ours in the same round: numbers above
-1 mean that fastclf is faster. Ratios below 1 stay in the table.
-
-Exact search is compared with exact search. Approximate indexes, such as HNSW graphs and inverted files, answer faster
-where an answer may miss neighbours; a comparison with them states the recall that they reach.
-"""
-    if found is None:
-        return text + missing("make compare")
     versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
     rows = []
     for result in found["results"]:
@@ -136,20 +147,17 @@ where an answer may miss neighbours; a comparison with them states the recall th
             continue
         rows.append([cell(result["comparison"]), result["peer"], str(result["threads"]), *figures])
     head = ["work", "library", "threads", "ratio", "spread", "fastclf", "library's time", "remark"]
-    return text + f"\n{dated} Versions: {versions}.\n\n" + table(head, rows) + "\n"
+    size = (
+        ""
+        if found["scale"] == 1
+        else f" Generated data have {found['scale']:g} of the rows that the first column names."
+    )
+    return f"{dated}{size} Rounds: {found['rounds']}. Versions: {versions}.\n\n" + table(head, rows) + "\n"
 
 
 def sweep(path):
-    cells, dated = measured(path)
-    text = """# Every estimator on drawn shapes
-
-A comparison with a chosen target can be tuned for; a seed cannot. `make sweep SEED=7` draws shapes of data (rows,
-columns, classes, noise, type, balance, zeros) and runs each estimator at its defaults beside scikit-learn's: a fit, the
-answers for a fifth of the rows that was held out, and the answer for one row. A ratio is scikit-learn's time divided by
-ours. Losses are shown like wins.
-"""
-    if cells is None:
-        return text + missing("make sweep SEED=7")
+    found, dated = measured(path)
+    cells = found["cells"]
     steps, rows = ("fit", "ask", "row"), []
     for method in dict.fromkeys(each["method"] for each in cells):
         of = [each["result"] for each in cells if each["method"] == method and each["result"]]
@@ -161,7 +169,12 @@ ours. Losses are shown like wins.
         rows.append(line)
     head = ["method", "cells"] + [f"{step}: {what}" for step in steps for what in ("mean", "least", "below 1")]
     lost = sum(each["result"] is None for each in cells)
-    return text + f"\n{dated} Cells without an answer: {lost}.\n\n" + table(head, rows) + "\n"
+    n_shapes = len({json.dumps(each["shape"]) for each in cells})
+    return (
+        f"{dated} Seed {found['seed']}, {n_shapes} shapes. Cells without an answer: {lost}.\n\n"
+        + table(head, rows)
+        + "\n"
+    )
 
 
 def seconds(value):
@@ -173,3 +186,13 @@ def seconds(value):
 
 def cell(value):
     return str(value).replace("|", "\\|")
+
+
+BENCHMARKS = {
+    "limits": (_LIMITS, limits, BUILD / "bench" / "latest.json"),
+    "peers": (_PEERS, peers, BUILD / "compare.json"),
+    "sweep": (_SWEEP, sweep, BUILD / "sweep.json"),
+}
+
+if __name__ == "__main__":
+    keep()
