@@ -14,7 +14,7 @@ from ..kernels.values import Kernel, Rows, require_kernel
 from . import pairs
 from .gram import GivenKernel, Gram
 from .kernel_votes import called
-from .objects import KernelTable, are_objects
+from .objects import KernelTable, are_objects, require_objects
 from .pair_scores import (
     couple,
     few_scores,
@@ -43,6 +43,9 @@ class KernelMachine(Classifier):
     """A classifier by support vectors, with a binary classifier for each pair of classes."""
 
     _problem_type = Problem
+
+    # the rows of the fit, as the user gave them, if the kernel alone can read them; `fit` replaces the None
+    _fit_objects_ = None
 
     _state_table = declare(
         classes_=Array("any", "n_classes", least=2),
@@ -132,6 +135,7 @@ class KernelMachine(Classifier):
     def _training_rows(self, X):
         """The rows of a fit, or the table of kernel values between objects; and the attributes about the columns."""
         if callable(self.kernel) and are_objects(X):
+            require_objects(X, type(self).__name__)
             table = KernelTable.of(called(self.kernel, X, X))
             return table, {"n_features_in_": len(table), "_fit_objects_": X}
         array = self._as_rows(X, type(self).__name__)
@@ -200,7 +204,7 @@ class KernelMachine(Classifier):
 
     def _has_objects(self):
         """Whether the rows of the fit are objects that the user's kernel alone can read."""
-        return callable(self.kernel) and hasattr(self, "_fit_objects_")
+        return callable(self.kernel) and self._fit_objects_ is not None
 
     def _asks_for_table(self):
         """Whether the scores of new rows need a table of their kernel values with all rows of the fit."""
@@ -271,7 +275,10 @@ class KernelMachine(Classifier):
     def _scores(self, X):
         """Scores (n, n_pairs): positive for the first class of a pair or, if y has only two classes, for the second."""
         self._require_fitted()
-        X = called(self.kernel, X, self._fit_objects_) if self._has_objects() else self._new_samples(X)
+        if self._has_objects():
+            X = called(self.kernel, require_objects(X, type(self).__name__), self._fit_objects_)
+        else:
+            X = self._new_samples(X)
         if not self._is_table() and type(X) is type(self._support_rows_) is np.ndarray:
             scores = few_scores(self, self._kernel(self._gamma_), X)
             if scores is not None:

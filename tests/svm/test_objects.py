@@ -85,4 +85,16 @@ def test_a_fit_of_rows_forgets_the_objects_and_other_objects_are_refused():
         SVC(kernel=letters).fit(TEXTS, LABELS[:-1])
     rows = np.eye(4)
     assert model.set_params(kernel="linear").fit(rows, [0, 1, 0, 1]).predict(rows).tolist() == [0, 1, 0, 1]
-    assert not hasattr(model, "_fit_objects_")
+    assert model._fit_objects_ is None
+
+
+@pytest.mark.parametrize("cls", [SVC, NuSVC])
+@pytest.mark.parametrize(
+    "X", [None, 5, "A B", iter(TEXTS), {"A": 1}, {"A", "B"}, [], np.array("A"), np.empty((0, 3, 2))], ids=repr
+)
+def test_what_is_no_sequence_of_objects_is_refused_in_a_sentence(cls, X):
+    model = cls(kernel=letters).fit(TEXTS, LABELS)
+    with pytest.raises((TypeError, ValueError), match=r"is wanted|minimum of 1 is required|are wanted"):
+        cls(kernel=letters).fit(X, LABELS)
+    with pytest.raises((TypeError, ValueError), match=r"is wanted|minimum of 1 is required|are wanted"):
+        model.predict(X)
