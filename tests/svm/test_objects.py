@@ -88,11 +88,23 @@ def test_a_fit_of_rows_forgets_the_objects_and_other_objects_are_refused():
     assert model._fit_objects_ is None
 
 
+NO_SEQUENCES = {
+    "None": None,
+    "a number": 5,
+    "a text": "A B",
+    "an iterator": iter(TEXTS),
+    "a dict": {"A": 1},
+    "a set": {"A", "B"},
+    "an empty list": [],
+    "an array without an axis": np.array("A"),
+    "no matrices": np.empty((0, 3, 2)),
+}
+
+
 @pytest.mark.parametrize("cls", [SVC, NuSVC])
-@pytest.mark.parametrize(
-    "X", [None, 5, "A B", iter(TEXTS), {"A": 1}, {"A", "B"}, [], np.array("A"), np.empty((0, 3, 2))], ids=repr
-)
-def test_what_is_no_sequence_of_objects_is_refused_in_a_sentence(cls, X):
+@pytest.mark.parametrize("what", NO_SEQUENCES)
+def test_what_is_no_sequence_of_objects_is_refused_in_a_sentence(cls, what):
+    X = NO_SEQUENCES[what]
     model = cls(kernel=letters).fit(TEXTS, LABELS)
     with pytest.raises((TypeError, ValueError), match=r"is wanted|minimum of 1 is required|are wanted"):
         cls(kernel=letters).fit(X, LABELS)
