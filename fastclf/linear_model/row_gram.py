@@ -202,8 +202,7 @@ class DenseCentred:
 
     def products(self, exact=False):
         """AA'."""
-        A = self._centred(np.float64) if exact and self.is_rounded else self.A
-        return aside(np.matmul, A, A.T).astype(np.float64, copy=False)
+        return aside(_square, self._centred(np.float64) if exact and self.is_rounded else self.A)
 
     def square_norm(self):
         """An estimate of the largest eigenvalue of AA', from below, by three steps of the power method."""
@@ -222,6 +221,11 @@ class DenseCentred:
 
 def _called(function, *arguments):
     return function(*arguments)
+
+
+def _square(A):
+    """AA' in float64, for a dense array A."""
+    return np.matmul(A, A.T).astype(np.float64, copy=False)
 
 
 def mean_of(X, share):
@@ -346,15 +350,11 @@ def _by_factor(A, target, alpha, gram, largest):
     """The Solution by a Cholesky factor; None if the matrix has no factor or the solution is not accurate enough."""
     n, d = A.shape
     wide = n <= d
-    lost = 0
-    matrix = gram.copy()
-    if wide and A.mean.any():
-        # Let u be the unit vector along the roots of the weights. Centred rows and targets are orthogonal to u; a
-        # multiple of uu' that is added makes the matrix regular.
-        lost = 1
-        u = A.root / np.linalg.norm(A.root)
-        matrix += largest * np.outer(u, u)
-    matrix[np.diag_indices(len(matrix))] += alpha
+    # Let u be the unit vector along the roots of the weights. Centred rows and targets are orthogonal to u; a multiple
+    # of uu' that is added makes the matrix regular.
+    lost = int(wide and A.mean.any())
+    u = A.root / np.linalg.norm(A.root) if lost else None
+    matrix = aside(_regular, gram, alpha, u, largest)
     try:
         factor = Factor(matrix)
     except np.linalg.LinAlgError:
@@ -370,6 +370,15 @@ def _by_factor(A, target, alpha, gram, largest):
         return Solution(w.T, d, (largest + alpha) / (alpha if wide else smallest))
     rank = min(n - lost, d)
     return Solution(w.T, rank, largest / smallest if rank == d else np.inf)
+
+
+def _regular(gram, alpha, u, largest):
+    """The sum of gram, alpha I and, where u is not None, largest times uu'."""
+    matrix = gram.copy()
+    if u is not None:
+        matrix += largest * np.outer(u, u)
+    matrix[np.diag_indices(len(matrix))] += alpha
+    return matrix
 
 
 def _refined(A, target, alpha, solve):
