@@ -442,10 +442,11 @@ class TableClassifier(Classifier, shortcuts=True):
         if not isinstance(self.reading, dict | None):
             raise TypeError(f"reading is {described(self.reading)}; a dict, or None, is wanted")
         table = Table.of(X)
+        given = self._given_categories(table.shape[1])
         dates = [None] * table.shape[1]
         if table is not X and table.matrix is None:
-            table, dates = self._with_dates(table, orders)
-        names, categories = table.names, self._given_categories(table)
+            table, dates = self._with_dates(table, orders, given)
+        names, categories = table.names, table.categories() if given is None else given
         if self.names is not None:
             names = as_list(self.names, "names")
             if len(names) != table.shape[1]:
@@ -477,16 +478,17 @@ class TableClassifier(Classifier, shortcuts=True):
             fitted["feature_names_in_"] = np.array(names, dtype=object)
         return fitted, type(self)()._become(**fitted)._features(X)
 
-    def _with_dates(self, table, orders):
+    @staticmethod
+    def _with_dates(table, orders, categories):
         """A pair: the table with days in place of dates, and for each column what comes first in its dates, or None.
 
-        orders: the parameter `date_orders`.
+        orders: the parameter `date_orders`; categories: for each column its given categories or None, or None for all.
         """
         columns, dates = [], []
         for j, column in enumerate(table.columns):
             key, found = j if table.names is None else table.names[j], None
             order = "year" if key in table.dates else None
-            if column.dtype.kind == "O" and (self.categories is None or self.categories[j] is None):
+            if column.dtype.kind == "O" and (categories is None or categories[j] is None):
                 found = as_dates(column, table.title(j), orders.get(key))
             if found is not None and found.order is None:
                 warn(
@@ -499,13 +501,13 @@ class TableClassifier(Classifier, shortcuts=True):
             dates.append(order)
         return Table(columns, table.names), dates
 
-    def _given_categories(self, table):
-        """For each column the list of its categories, or None for a column of numbers."""
+    def _given_categories(self, n_columns):
+        """For each column the list of its categories in the parameter, or None; None if the parameter is None."""
         if self.categories is None:
-            return table.categories()
+            return None
         given = as_list(self.categories, "categories")
-        if len(given) != table.shape[1]:
-            raise ValueError(f"categories has {len(given)} entries; {table.shape[1]}, one per column, are wanted")
+        if len(given) != n_columns:
+            raise ValueError(f"categories has {len(given)} entries; {n_columns}, one per column, are wanted")
         known = [None if each is None else as_list(each, f"categories[{j}]") for j, each in enumerate(given)]
         for j, each in enumerate(known):
             if not all(isinstance(label, (str, Real, np.generic)) for label in each or ()):

@@ -5,6 +5,8 @@ import pickle
 import types
 
 import numpy as np
+import pandas
+import polars
 import pyarrow
 import pytest
 from every_estimator import ESTIMATORS, FITTED, MIXED, X, Y, asked
@@ -13,7 +15,7 @@ from fuzz import ALL_METHODS
 from sentences import JUNK, is_sentence, place
 
 import fastclf
-from fastclf import SVC, GaussianNB, NaiveBayes, NearestNeighbors, Perceptron, display, load, save
+from fastclf import SVC, GaussianNB, NaiveBayes, NearestNeighbors, Perceptron, TableClassifier, display, load, save
 from fastclf._validation import encode_labels
 
 pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore")]
@@ -57,6 +59,15 @@ def test_junk_in_a_parameter_gets_a_sentence(name):
                     called(getattr(each, method), asked(each))
             repr(fitted)
             fitted.set_params(**{parameter: value})
+
+
+@pytest.mark.parametrize("frame", [pandas.DataFrame, polars.DataFrame, pyarrow.table], ids=lambda each: each.__module__)
+def test_junk_in_a_parameter_gets_a_sentence_where_the_rows_are_a_data_frame_of_words(frame):
+    X = frame({"size": np.arange(20.0), "day": ["2024-01-05", "2024-02-06"] * 10, "colour": ["red", "green"] * 10})
+    y = np.repeat(["no", "yes"], 10)
+    for parameter in TableClassifier().get_params(deep=False):
+        for junk in JUNK:
+            called(TableClassifier(**{parameter: junk}).fit, X, y)
 
 
 @pytest.mark.parametrize("name", FITTED)
