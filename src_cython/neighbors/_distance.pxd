@@ -41,14 +41,14 @@ from libc.math cimport INFINITY, fabs, nextafterf, pow, sqrt
 
 from _vector cimport LANES_D, LANES_F, absolute, differs, fmadd, larger, spread_d, vec, vec_d, widen
 
-# A panel holds this number of rows side by side, coordinate by coordinate: panel[j][row]. The values of one coordinate
-# fill two vectors of X's type.
+# The number of rows of a panel of floats (ROWS_F) or doubles (ROWS_D). The rows lie side by side, panel[j][row], so
+# that the values of one coordinate j fill two vectors.
 cdef enum:
     ROWS_F = 2 * LANES_F
     ROWS_D = 2 * LANES_D
 
-# Each metric is a separate type, so that each loop is compiled for one metric; the fields of the struct are its
-# parameters.
+# Each metric is a separate struct type, so that each loop is compiled for one metric. The fields of a struct are the
+# parameters of its metric.
 ctypedef struct euclidean_t:
     bint squared
 
@@ -66,7 +66,7 @@ ctypedef struct minkowski_t:
     const double* w          # (d,) a weight for each coordinate, or NULL for equal weights
 
 ctypedef struct cosine_t:
-    const double* norm2      # the squared norm of each row of X
+    const double* norm2      # (n_rows,): the squared norm of each row of X
     const double* query_norm2
 
 ctypedef struct dot_t:
@@ -105,7 +105,7 @@ cdef inline double exact_term(
 
 
 cdef inline vec_d exact_terms(const metric_t* metric, vec_d s, vec_d x, vec_d q) noexcept nogil:
-    """Add (for Chebyshev: maximise) the next term of an exact sum, as `exact_term` does, in every lane of a vector."""
+    """The exact sum s plus one more coordinate's term (Chebyshev: the larger of both), in each lane of a vector."""
     cdef vec_d t = x - q
     if metric_t is euclidean_t:
         return s + t * t
@@ -130,8 +130,8 @@ cdef inline double root(
     elif metric_t is minkowski_t:
         return pow(s, 1.0 / metric.p)
     elif metric_t is cosine_t:
-        # The root of a square is exact, so that a row is at distance 0 from itself. If the product of the two squared
-        # norms overflows or underflows, two roots are multiplied.
+        # A single root of the product of two squared norms is exact where both are equal, so that a row is at distance
+        # 0 from itself. Where the product overflows or underflows, two roots are multiplied.
         norms = metric.norm2[row] * metric.query_norm2[query]
         if 1e-290 < norms < 1e290:
             norms = sqrt(norms)
@@ -170,7 +170,7 @@ cdef inline void exact_four(
 cdef inline void exact_panel(
     const metric_t* metric, const floating* panel, const double* q, Py_ssize_t d, double* s_out
 ) noexcept nogil:
-    """The exact sums of one query with all rows of a panel, before the root."""
+    """Write the exact distance, before the root, of one query from each row of a panel."""
     cdef Py_ssize_t j, r
     cdef vec_d spread_q
     cdef vec_d s0, s1, s2, s3
@@ -225,7 +225,7 @@ cdef inline vec screen_terms(const metric_t* metric, vec s, vec x, vec q) noexce
 cdef inline double screen_bound(
     const metric_t* metric, double tau, double query_error, Py_ssize_t d, floating like
 ) noexcept nogil:
-    """The largest screen (approximate distance), rounded up to X's type, of a row at distance tau or less."""
+    """An upper bound of the screen (approximate distance before the root) of every row at distance `tau` or less."""
     cdef double u = 5.9604644775390625e-8 if floating is float else 1.1102230246251565e-16
     cdef double t = 1.1754943508222875e-38 if floating is float else 2.2250738585072014e-308
     cdef double slack = (4 * d + 16) * u

@@ -1,7 +1,8 @@
 # Coding of rows and queries. `_code_bound.pxd` defines codes, and proves that a search by them misses no near row.
 #
 # in:      rows, a Coder of `fastclf/neighbors/code_filter.py`
-# written: the codes in panels, half the squared norm of each code, slack and length of each block of rows
+# written: the codes in panels; half the squared norm of each code; for each block of rows the largest slack, a bound of
+#          the coding error of a row, and the largest length, the norm of a code plus the slack
 # needs:   scratch arrays of the stated sizes; row ranges that begin at multiples of 256
 from cython cimport floating
 from libc.math cimport INFINITY, sqrt
@@ -18,7 +19,7 @@ from _vector cimport LANES_F, PRODUCT_OFFSET, fmadd_f, require, spread_f, sqrt_f
 cdef inline void project(
     const float* panel, Py_ssize_t n, const float* axes, vec_f* out
 ) noexcept nogil:
-    """out[i] = sum_j axes[i][j] panel[j] for 4 axes (arrays of n scalars) and a panel of two vectors of rows."""
+    """Project a panel's rows, two vectors for each of n coordinates, on 4 axes: out[i] = sum_j axes[i][j] panel[j]."""
     cdef const vec_f* x = <const vec_f*> panel
     cdef const float* a = axes
     cdef const float* b = a + n
@@ -48,7 +49,7 @@ cdef inline void project(
 cdef inline void remainder(
     const float* panel, Py_ssize_t d, const float* y, Py_ssize_t m, const float* axes_t, vec_f* out
 ) noexcept nogil:
-    """out[0..1] = the squared norms of the remainders, panel - V y, of two vectors of rows after projection."""
+    """Write |x - V y|^2 for two vectors of rows x, the columns of a panel: y are the projections of x on the axes V."""
     cdef vec_f part[8]
     cdef vec_f t, u, s0 = spread_f(0), s1 = s0
     cdef Py_ssize_t i, j
@@ -70,12 +71,12 @@ ctypedef struct coder_t:
     const double* center
     double scale
     const float* axes               # (n_codes, d): the axes of the projection, and a last row of zeros
-    # (d rounded up to a multiple of 4, m): the axes of the projection, transposed, with zeros at the end
+    # (d rounded up to a multiple of 4, m): the axes of the projection as columns, with rows of zeros at the end
     const float* axes_t
     float step
     float shift
     double kappa
-    bint absolute                   # whether errors and norms of codes are sums of absolute values, not Euclidean norms
+    bint absolute                   # whether codes are for manhattan: errors and norms are sums of absolute values
     bint inner                      # whether the codes are for a search by inner products, not by distances
     float* w                        # (d, ROWS_F) scratch space: the centred rows of a panel
     float* y                        # (n_codes + 4, ROWS_F) scratch space: the projections of the rows of a panel
@@ -131,7 +132,7 @@ cdef inline float dot(const float* a, const float* b, Py_ssize_t n) noexcept nog
 
 
 cdef void project_one(const coder_t* c) noexcept nogil:
-    """Project a panel's first row alone, which takes a single query a thirtieth of the time of a whole panel."""
+    """Project only the first row of a panel: for a single query, a thirtieth of the time of the whole panel."""
     cdef Py_ssize_t j
     cdef float* y = c.one + c.d
     cdef float t, rest = 0
@@ -179,7 +180,7 @@ cdef inline void center_rows(
 
 
 cdef inline const float* project_rows(const coder_t* c, Py_ssize_t n_rows) noexcept nogil:
-    """The coordinates that are coded, not yet divided by the step: the centred rows, or their projections on axes."""
+    """The coordinates that are rounded to codes once divided by the step: the centred rows, or their projections."""
     cdef Py_ssize_t j, r
     cdef vec_f rest[2]
     if c.m == 0:
@@ -303,7 +304,7 @@ cdef void code_queries(
 
 
 def encode_queries(const double[:, ::1] query, coder, const double[::1] norm2, queries, bint inner):
-    """Write the codes, bases, slacks and lengths of a CodedQueries of `fastclf/neighbors/code_filter.py`."""
+    """Code queries, and write the four arrays of a CodedQueries of `fastclf/neighbors/code_filter.py`."""
     cdef coder_t c
     cdef query_codes_t out
     cdef unsigned char[:, ::1] code = queries.code

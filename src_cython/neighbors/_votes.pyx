@@ -4,10 +4,11 @@
 # out:     for each query a class, a share for each class, or a mean of targets, written at out[rows[q]]
 # order:   every sum runs over the neighbours in their order, in float64: sum = sum + term
 #
-# The vote of neighbour j is v_j taken_j. v_j is 1, or d_0 / d_j, or given; d_0 / d_j, which is 1 where d_j = d_0, is
-# 1 / d_j times the nearest distance, which cannot overflow, and rows at distance 0 outvote all others. taken_j, the
-# multiplicity of the row, is 1 or given. Votes are counted in an array of all classes, of which only the entries of the
-# neighbours' classes are touched, so that a query takes O(k), whatever the number of classes.
+# The vote of neighbour j, at distance d_j, is multiplied by the neighbour's multiplicity, which is 1 or given. The vote
+# is 1, or d_0 / d_j, or given. d_0 / d_j stands for the weight 1 / d_j, which could overflow: it is the same weight
+# times the distance d_0 of the nearest neighbour. It is 1 where d_j = d_0, so that rows at distance 0 outvote all
+# others. Votes are counted in an array of all classes, of which only the entries of the neighbours' classes are
+# touched, so that a query takes O(k), whatever the number of classes.
 #
 # Leave-one-out finds the prediction for every k from one list of neighbours. From k to k + 1 the sums gain the
 # neighbours that now count in full; the prediction for one k also adds the next neighbour in part. Only the class that
@@ -18,21 +19,23 @@ ctypedef struct ballot_t:
     Py_ssize_t k
     const double* distance   # (n, k): the distances of each query's k neighbours, ascending
     const Py_ssize_t* index  # (n, k): the row numbers of each query's k neighbours
-    const double* given      # (n, k): the votes v_j that the user's function gives; NULL: there is no such function
-    const double* taken      # (n, k) the multiplicity taken_j of each neighbour; NULL: all are 1
-    # whether a vote v_j is d_0 / d_j, where d_j is the neighbour's distance, not 1; used if `given` is NULL
+    const double* given      # (n, k): the votes from the user's function of distances; NULL: there is no such function
+    # (n, k): the multiplicity of each neighbour, a factor of its vote; NULL: all multiplicities are 1
+    const double* taken
+    # whether a neighbour's vote is the nearest neighbour's distance divided by the neighbour's own distance; otherwise
+    # the vote is 1. Read only if `given` is NULL.
     bint by_distance
 
 ctypedef struct count_t:
-    double* count            # (n_classes,): the sum of the votes for each class; 0 between two queries
-    # (n_classes,): the sum of the distances of the neighbours that vote for each class; 0 between two queries
+    double* count            # (n_classes,): the sum of a query's votes for each class; zeros before each query
+    # (n_classes,): the sum of the distances of the neighbours that vote for each class; zeros before each query
     double* far
     bint nearer              # whether a tie of votes goes to the smaller sum of distances, not to the first class
-    Py_ssize_t best          # the class with the most votes; -1 before the first vote
+    Py_ssize_t best          # the class with the most votes of the query so far; -1 before the first vote
 
 
 cdef inline double vote(const ballot_t* b, Py_ssize_t q, Py_ssize_t j) noexcept nogil:
-    """The vote v_j of neighbour j of query q, not yet multiplied by taken_j."""
+    """The vote of neighbour j of query q, before it is multiplied by the neighbour's multiplicity."""
     cdef Py_ssize_t i = q * b.k
     if b.given != NULL:
         return b.given[i + j]
@@ -42,7 +45,7 @@ cdef inline double vote(const ballot_t* b, Py_ssize_t q, Py_ssize_t j) noexcept 
 
 
 cdef inline bint beats(const count_t* c, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-    """Whether class a wins against class b, by more votes or by the rule for ties."""
+    """Whether class a has more votes than class b or, with equal votes, comes first by the rule for ties."""
     if c.count[a] != c.count[b]:
         return c.count[a] > c.count[b]
     if c.nearer and c.far[a] != c.far[b]:
@@ -118,8 +121,7 @@ def take(
     add up to k or more.
     """
     cdef Py_ssize_t q, j
-    # once the weights of a query's neighbours add up to this, no further one is taken; it is k, less a margin for
-    # rounding
+    # the sum of weights at which no further neighbour of a query is taken: k, less a margin for rounding
     cdef double before, left, w, enough = k * (1 - 1e-12)
     with nogil:
         for q in range(index.shape[0]):
@@ -162,7 +164,7 @@ def elect(ballot, const Py_ssize_t[:] codes, Py_ssize_t n_classes, bint nearer, 
 
 
 def share(ballot, const Py_ssize_t[:] codes, double[:, ::1] share_out):
-    """Write the share of each class in the votes of each query's neighbours, as row rows[q] of share_out."""
+    """Write share_out[rows[q], c]: the share of class c in the votes of all neighbours of query q."""
     cdef const Py_ssize_t[::1] rows = ballot.rows
     cdef ballot_t b
     cdef Py_ssize_t q, j, n_classes = share_out.shape[1]
@@ -184,7 +186,7 @@ def share(ballot, const Py_ssize_t[:] codes, double[:, ::1] share_out):
 
 
 def average(ballot, const double[:, ::1] y, double[:, ::1] mean_out):
-    """Write for each query and output the mean of the neighbours' targets, weighted by their votes."""
+    """Write mean_out[rows[q], o]: the mean of target o over the neighbours of query q, weighted by their votes."""
     cdef const Py_ssize_t[::1] rows = ballot.rows
     cdef ballot_t b
     cdef Py_ssize_t q, j, o, n_outputs = y.shape[1]
@@ -202,7 +204,7 @@ def average(ballot, const double[:, ::1] y, double[:, ::1] mean_out):
                 part = vote(&b, q, j) * times(&b, q, j)
                 target = &y[b.index[q * b.k + j], 0]
                 total += part
-                # the first output's sum stays in a register, which takes a third of the time if it is the only output
+                # the first target's sum stays in a register: if there is one target, this takes a third of the time
                 first += part * target[0]
                 for o in range(1, n_outputs):
                     out[o] += part * target[o]
@@ -225,7 +227,8 @@ cdef inline void gain(
     if c.best < 0 or (c.best != code and beats(c, code, c.best)):
         c.best = code
     elif c.best == code and c.nearer and c.count[code] == before:
-        # The vote counts 0, because nearer rows are at distance 0, so that only the class's sum of distances grows.
+        # A neighbour beyond others at distance 0 has a vote of 0, but adds to its class's sum of distances, so that
+        # another class with the same votes may now be the better one.
         for i in range(j):
             if beats(c, codes[index[i]], c.best):
                 c.best = codes[index[i]]
@@ -235,7 +238,7 @@ def elect_each(
     ballot, const double[::1] weight, const Py_ssize_t[:] codes, Py_ssize_t n_classes, bint nearer,
     Py_ssize_t[:, ::1] best_out,
 ):
-    """Leave-one-out: best_out[rows[q], k - 1] = the class that k neighbours elect; weight: of all rows, or None."""
+    """Leave-one-out: best_out[rows[q], k - 1] = the class that k neighbours elect; weight: (n_rows,) or None."""
     cdef const Py_ssize_t[::1] rows = ballot.rows
     cdef double[:, ::1] scratch = np.zeros((2, n_classes))
     cdef ballot_t b
@@ -280,7 +283,7 @@ def elect_each(
 
 
 def average_each(ballot, const double[::1] weight, const double[:, ::1] y, double[:, :, ::1] mean_out):
-    """Leave-one-out: mean_out[rows[q], k - 1] = the mean target of k neighbours; weight: of all rows, or None."""
+    """Leave-one-out: mean_out[rows[q], k - 1] = the mean targets of k neighbours; weight: (n_rows,) or None."""
     cdef const Py_ssize_t[::1] rows = ballot.rows
     cdef Py_ssize_t n_outputs = y.shape[1]
     cdef double[::1] sums = np.empty(n_outputs)
@@ -319,7 +322,7 @@ def average_each(ballot, const double[::1] weight, const double[:, ::1] y, doubl
 
 
 def add_rows(const double[:, ::1] errors, const double[::1] weight, double[::1] total):
-    """total[k] += sum_i weight[i] errors[i, k], row after row, so that blocks of any size give the same bits."""
+    """Add sum_i weight[i] errors[i, k] to total[k], row after row, so that the size of a block changes no bit."""
     cdef Py_ssize_t i, k
     with nogil:
         for i in range(errors.shape[0]):
