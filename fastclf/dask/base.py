@@ -32,7 +32,7 @@ def constructor(plain, client=True):
 
 
 def _answering(name, plain):
-    """A method that answers arrays at once and collections lazily, by the fitted plain estimator."""
+    """A method that passes X to the fitted estimator without Dask; the answer for a Dask collection is lazy."""
     documented = getattr(plain, name)
 
     @functools.wraps(documented)
@@ -115,7 +115,7 @@ class OnDask:
         return self
 
     def _eagerly(self, f, *args):
-        """The result of f(places, *args) for the client's workers, or an awaitable of it in the client's event loop."""
+        """The result of f(places, *args) on the client's workers; if the client is asynchronous, an awaitable of it."""
 
         def work():
             with places_of(self.client) as places:
@@ -164,7 +164,7 @@ def _twin(model):
 
 
 class _Answered:
-    """An object with given predictions, which `score` of the plain class takes as the estimator."""
+    """A stand-in for a fitted estimator whose predictions are known, for `score` of the class without Dask."""
 
     _is_ours = True
 

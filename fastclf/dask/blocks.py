@@ -39,12 +39,13 @@ class Summary(NamedTuple):
 
     number: int
     n: int  # the number of rows of the partition that are used; rows of weight 0 may be left out
-    size: int  # the number of entries of the used rows; of sparse rows, of stored entries
-    labels: np.ndarray | None  # the sorted distinct labels of the used rows; None without labels
+    size: int  # the number of values of X in the rows that the fit uses; if X is sparse, of stored values
+    # the sorted distinct labels that count in the fit (rows of weight 0 may be left out); None if there are none
+    labels: np.ndarray | None
     heavy: bool  # whether any row of the partition has a weight above 0
     counts: np.ndarray | None = None  # the number of the partition's rows with each of the labels
     sparse: bool = False
-    dtype: np.dtype | None = None  # the dtype of the used rows
+    dtype: np.dtype | None = None  # the dtype of X after checks; None if the fit uses no row of the partition
     length: int = 0  # the number of all rows of the partition
 
 
@@ -52,9 +53,9 @@ class Reader(NamedTuple):
     """How the partitions of a fit become checked arrays."""
 
     model: object  # an unfitted estimator of fastclf itself, without Dask
-    as_rows: object  # as_rows(X, owner) checks the rows of a partition
+    as_rows: object  # a function (X, owner) to check a partition's rows; messages of errors name `owner`
     drops: bool = False  # whether fits leave out rows of weight 0
-    require_rows: object = None  # require_rows(rows, owner) checks rows of weight 0, if they are left out
+    require_rows: object = None  # a function (rows, name, owner) to check all rows before rows of weight 0 are left out
     # whether rows of weight 0 are kept, whatever their labels are; the labels of these rows do not count as classes
     spreads: bool = False
 
@@ -103,9 +104,9 @@ class Source(NamedTuple):
 class Piece(NamedTuple):
     """Consecutive blocks of rows, in one partition or put together from several."""
 
-    first: int  # the number, among all blocks of rows, of the first of these blocks
-    bounds: list  # where the blocks of rows begin and end in this piece, from 0 to its number of rows
-    sources: list  # where the rows are, in order: Sources, or references to arrays that `taken` has copied
+    first: int  # the number of the piece's first block; all blocks of rows of the fit are numbered in order
+    bounds: list  # row numbers in this piece at which its blocks begin and end, from 0 to the number of its rows
+    sources: list  # the Source of the rows or, if in several partitions, references to copies of the rows, in order
     place: str | None
 
 
@@ -195,7 +196,7 @@ def placed(places, X, columns, owner, anew=False):
     anew: whether the parts of X may be Recipes, which a task reads with `value_of`
     """
     given = {name: column if column is None else beside(column, X, name, owner) for name, column in columns.items()}
-    # one call computes all parts, because each call takes some milliseconds
+    # the partitions of all collections are put on the workers by one call, because each call takes some milliseconds
     made = recipes(X, places) if anew else None
     rows, *refs = put_all(places, [None if made else X, *given.values()])
     rows, where = made or (rows, places.places(rows))
@@ -216,7 +217,7 @@ def chained_sums(todo, reader, classes, job, job_arguments):
 
     def work(i):
         number, before, sources = todo[i]
-        # a task must not change its arguments, so that the state is copied
+        # the state that an earlier task has returned is copied, because a task must not change its arguments
         state = copy.deepcopy(before[0][0][1]) if before else None
         for at, arrays, start, stop in sources:
             with naming(at):
@@ -262,7 +263,7 @@ class Shards:
         self.counts = np.bincount(codes, np.concatenate(counts), len(self.classes))
 
     def _described(self, arrays, where):
-        """The Partitions of the rows, and the (labels, counts) of each; a worker reads the partitions that it holds."""
+        """The Partitions, and (labels, counts) of each that has labels; workers read the partitions that they hold."""
         numbered = list(enumerate(arrays))
         groups = by_place(numbered, lambda item: where[item[0]])
         calls = [
@@ -279,7 +280,7 @@ class Shards:
         return partitions, [(each.labels, each.counts) for each in found if each.labels is not None]
 
     def _pieces(self, bounds):
-        """The blocks of rows between `bounds` as Pieces; a block of several partitions goes where most of it is."""
+        """The blocks of rows between `bounds` as Pieces; each goes where most of its rows are."""
         bounds, pieces, first, shared = np.asarray(bounds), [], 0, []
 
         def close():
@@ -295,7 +296,7 @@ class Shards:
             if n == 0:
                 continue
             last = first + n
-            # the blocks of rows with the numbers low to high - 1 lie within the partition
+            # the blocks that lie within this partition have the numbers low to high - 1
             low, high = int(np.searchsorted(bounds, first)), int(np.searchsorted(bounds, last, side="right")) - 1
 
             def part(start, stop, number=number, arrays=arrays, first=first):

@@ -38,7 +38,7 @@ def class_weights(model, rows, codes, weight, bounds, n_classes):
 
 
 def _entries(number, arrays, reader, classes):
-    """(rows, the class of each entry's row, the weight of each entry) of a sparse partition; None if it has no row."""
+    """(rows, for each stored value the class and the weight of its row) of a sparse partition; None without rows."""
     with naming(number):
         read = reader.read(*arrays)
     if read is None:
@@ -126,7 +126,7 @@ class NearestCentroid(OnDask):
         return model._become(**shards.columns, classes_=shards.classes, **found)
 
     def _sparse_moments(self, shards, size, d):
-        """(the mean of each class, for each column the sum of squared distances from class means) of sparse rows."""
+        """For sparse rows: the mean of each class, and per column the sum of squared distances from class means."""
 
         def passed(task, state, *arguments):
             for number, arrays, place, _ in shards.partitions:

@@ -21,7 +21,7 @@ class Description(NamedTuple):
     number: int
     n: int  # the number of rows of the partition
     y_shape: tuple  # the shape of y without its first axis: () or (n_outputs,)
-    labels: list | None  # for each output its distinct labels, ascending; None for numbers
+    labels: list | None  # for each output its sorted distinct labels; None if y has numbers
     # for each feature the list of its categories, or None if it has numbers; None: all features have numbers
     categories: list | None
     heavy: bool  # whether any row of the partition has a weight above 0
@@ -33,7 +33,7 @@ class Form(NamedTuple):
     model: object  # an unfitted tree of fastclf itself, without Dask
     # for each feature the categories that occur in any partition, or None if it has numbers; None: only numbers
     categories: list | None = None
-    labels: list | None = None  # for each output the distinct labels of all partitions, ascending; None for numbers
+    labels: list | None = None  # for each output the sorted distinct labels of all partitions; None if y has numbers
     ndim: int = 1  # the number of axes of y: 1, or 2 for several outputs
 
     @property
@@ -123,7 +123,7 @@ def targets_of(cut):
 
 
 def _in_order(lists):
-    """The tuples of several lists in the order of their first entries, which are the numbers of partitions."""
+    """All tuples of several lists in one list, sorted by their first entries, the numbers of partitions."""
     return sorted((each for part in lists for each in part), key=lambda each: each[0])
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from .._validation import described
 from .partitions import as_rows, is_collection, is_rows, parts_of
 
-# The methods that answer row by row, so that the answers for partitions are those for all rows.
+# The methods whose answer for a row does not depend on other rows, so that partitions can be answered one by one.
 ROW_METHODS = (
     "predict",
     "predict_proba",
@@ -56,7 +56,7 @@ def answer_part(model, method, X, like, arguments):
 
 
 def _form(model, method, made_up, real, arguments):
-    """The answer for the row `made_up` or, if the model refuses it, for the row of X that the function `real` gets."""
+    """The answer for one row, from which a lazy answer takes its form: for `made_up` or, if refused, for real()."""
     try:
         return getattr(model, method)(made_up, **arguments)
     except (TypeError, ValueError):
@@ -92,7 +92,7 @@ def lazy_answer(model, method, X, arguments):
     several = type(form) if isinstance(form, (tuple, list)) else None
     empty = [array[:0] for array in (form if several else [form])]
     token = uuid.uuid4().hex
-    # the model is a single value of Dask's task graph, to which all tasks refer
+    # the model is one value of Dask's task graph, to which the tasks of all partitions refer, instead of a copy in each
     shared = dask.delayed(model, name=f"fastclf-model-{token}", traverse=False)
     work = dask.delayed(answer_part, pure=False)
     answers = [

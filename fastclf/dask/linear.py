@@ -16,8 +16,8 @@ from ..sums.moments import add_products, joined_products, product_bounds, produc
 from .base import OnDask, on_dask
 from .blocks import Reader, Shards
 
-# With more columns than this, sparse rows are copied to the client, which fits them like a fit without Dask: it keeps
-# the rows sparse, and needs all of them.
+# The largest number of columns with which workers sum sparse rows. With more columns, all rows are copied to the
+# client, which fits them as without Dask: that fit keeps the rows sparse.
 _MANY_COLUMNS = 4096
 
 

@@ -35,7 +35,8 @@ from .linear import require_finite_rows, silent, sizes_of, weighed
 from .partitions import naming, threads_of
 
 _NONE = np.empty(0)
-# The largest number of rows for which the client holds the weight of each row in the curvature, 8 bytes: 67 MB.
+# The largest number of rows for which the client collects the weight of each row in the curvature of the loss: at 8
+# bytes per row, 67 MB.
 _DOUBTS = 1 << 23
 # The largest number of values of X that the client collects from the workers for coordinate descent over columns.
 _HELD = 1 << 26
@@ -46,8 +47,8 @@ _ENTRIES = 1 << 20
 class PanelRows(NamedTuple):
     """Rows of whole panels, which are blocks of rows of a fixed size."""
 
-    first: int  # the number of the panel (block of rows) with which these rows begin, among all panels
-    X: object  # the rows as an ndarray or a Csr
+    first: int  # the number of the first of these panels; the panels of all rows are numbered in order
+    X: object  # the rows of these panels, an ndarray or a Csr
     codes: np.ndarray  # (n_rows,), int32: the code of each row's class
     weights: np.ndarray  # (n_rows,), float64: the weight of each row; empty if all weights are 1
 
@@ -68,7 +69,7 @@ class Tally(NamedTuple):
 
     kernel: str
     settings: Pass
-    taken: np.ndarray | None = None  # the numbers of the columns in the model; None: all columns
+    taken: np.ndarray | None = None  # the numbers of the columns of X that the model uses; None: all columns
     start: np.ndarray | None = None  # the array to which the moments of the rows are added
 
     def state_from(self, arrays):
@@ -162,7 +163,7 @@ def panels_of(first, parts, reader, classes, factor):
 
 
 def _part(part, reader, classes, factor):
-    """(rows, class codes, weights) of a part of the rows: of a partition, or as copied from another worker."""
+    """(rows, class codes, weights) from a range of rows of a partition, or from rows copied by another worker."""
     if len(part) == 4:
         number, arrays, start, stop = part
         with naming(number):
@@ -250,7 +251,7 @@ class ShardRows:
         # each worker gets whole panels of PANEL rows; only the last panel may be shorter
         stops = np.cumsum([held[place][0] for place in kept]) // kernels.PANEL * kernels.PANEL
         stops[-1] = n
-        self.places, start = [], 0  # for each worker (first panel, last panel + 1, reference to its PanelRows, address)
+        self.places, start = [], 0  # for each worker (its first panel, last panel + 1, reference to PanelRows, address)
         for place, stop in zip(kept, stops.tolist()):
             if stop > start:
                 first, last = start // kernels.PANEL, -(-stop // kernels.PANEL)
@@ -262,7 +263,7 @@ class ShardRows:
             start = stop
 
     def _parts(self, start, stop, place):
-        """The rows start to stop as a list of parts of partitions, for `panels_of` on the worker `place`."""
+        """The rows start to stop: ranges of partitions on the worker `place`, and references to copies of the rest."""
         parts, first = [], 0
         for number, arrays, where, n in self.shards.partitions:
             low, high = max(start, first), min(stop, first + n)
@@ -316,7 +317,7 @@ class ShardRows:
 class ShardLikelihood(Likelihood):
     """The Likelihood of ShardRows."""
 
-    _taken = None  # the numbers of the columns in the model, among the columns of the ShardRows; None: all columns
+    _taken = None  # the numbers of the columns of the ShardRows that the model uses; None: all columns
     _counts = None  # for sparse rows, the number of entries of each column
     fits_row_space = False
     _turns = False

@@ -36,7 +36,7 @@ def folds(evaluation, c, numbers):
 
 
 def _on(places):
-    """A function that evaluates all candidates on the workers of a cluster, for `evaluation.RUNNER`."""
+    """A function for `evaluation.RUNNER` that evaluates all candidates on the workers of a cluster."""
 
     def run(evaluation, results):
         shared = places.put(evaluation)

@@ -60,7 +60,7 @@ class _Discrete(_NaiveBayes):
         return model._of_spans(shards.sums(counts, bounds, n_classes, first), first)
 
     def _first_cells(self, model, shards):
-        """The index of each column's first category among those of all columns; None if there are no categories."""
+        """The index of each feature's first category in one list of all categories; None for features without any."""
 
 
 @on_dask(plain.MultinomialNB)

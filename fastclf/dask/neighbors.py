@@ -59,8 +59,8 @@ class Shard(NamedTuple):
     """The rows of a place: an index of them, and for each its number in X and its target."""
 
     index: plain.NearestNeighbors
-    rows: np.ndarray  # (n,) intp, ascending: the number of each row in X
-    targets: np.ndarray | None  # (n, n_outputs): labels or numbers; None if there are none
+    rows: np.ndarray  # (n,) intp, ascending: the row number in X of each row of the shard
+    targets: np.ndarray | None  # (n, n_outputs): the label or number y of each row; None if there is no y
     weight: np.ndarray | None = None  # (n,) float64: the weight of each row; None: all weights are 1
 
 
@@ -76,11 +76,11 @@ class Found(NamedTuple):
 class Around(NamedTuple):
     """The rows of a shard within a radius of queries, one query after another, each in the order of the rows."""
 
-    count: np.ndarray  # (n_queries,) intp: the number of rows found for each query
-    distances: np.ndarray  # (n_found,) float64: the distance of each row found from its query
-    rows: np.ndarray  # (n_found,) intp: the number of each row found among the fitted rows
-    targets: np.ndarray  # (n_found, n_outputs): the target of each row found
-    weight: np.ndarray | None  # (n_found,) float64: the weight of each row found; None: all weights are 1
+    count: np.ndarray  # (n_queries,) intp: the number of found rows of each query
+    distances: np.ndarray  # (n_found,) float64: the distance between each found row and its query
+    rows: np.ndarray  # (n_found,) intp: the number, among all fitted rows, of each found row
+    targets: np.ndarray  # (n_found, n_outputs): the target of each found row
+    weight: np.ndarray | None  # (n_found,) float64: the weight of each found row; None: all weights are 1
 
 
 def build(parts, model, starts, labels):
@@ -94,7 +94,7 @@ def build(parts, model, starts, labels):
             continue
         with naming(number):
             if isinstance(X, np.ndarray) and not X.flags.aligned:
-                X = X.copy()  # searches take 7 % longer in unaligned rows, as they lie in a message from another worker
+                X = X.copy()  # rows from another worker's message may be unaligned: searches take 7 % longer
             index = _index(model).fit(X)
             xs.append(index._fit_X)
             if labels is not None:
@@ -112,7 +112,7 @@ def build(parts, model, starts, labels):
 
 
 def _findable(shard, mask):
-    """A mask of the rows of a Shard that a search may find; None means all of them."""
+    """A mask of the rows of a Shard that a search may find; None: it may find every row."""
     mask = None if mask is None else mask[shard.rows]
     if shard.weight is None or shard.weight.all():
         return mask
@@ -131,7 +131,7 @@ def weigh(shard, mask):
 
 
 def _index(model):
-    """An unfitted index with the parameters of a search."""
+    """An unfitted NearestNeighbors without Dask, with those parameters of a model that control the search."""
     names = ("algorithm", "leaf_size", "p", "metric", "metric_params", "working_memory")
     k = getattr(model, "n_neighbors", None)
     options = {name: getattr(model, name) for name in names}
@@ -166,7 +166,8 @@ def nearest_by_weight(shard, queries, k, mask):
     """The Found of a shard; the weights of each query's rows add up to k or more, unless no more rows can be found."""
     if shard is None:
         return None
-    # sums of weights that are not whole may round to less than k if they are added in another order
+    # the sum of fractional weights depends, by rounding, on the order of addition: with a limit slightly above k, it is
+    # at least k in every order
     least = k if (shard.weight == np.floor(shard.weight)).all() else k * (1 + 1e-9)
     wanted = k
     while True:
@@ -231,7 +232,7 @@ def neighbours(found, k):
 
 
 def _ballots(model, found, k):
-    """(Ballots of the merged neighbours with weighted votes, the targets to which indices in the Ballots refer)."""
+    """(the Ballots of the merged neighbours, with weights of votes; the targets at the indices that Ballots name)."""
     weighted = any(part is not None and part.weight is not None for part in found)
     distances, rows, targets, weight = merge(found, None if weighted else k)
     ballot = Ballot(np.arange(len(rows)), distances, np.arange(rows.size).reshape(rows.shape))
@@ -290,7 +291,7 @@ class Indexed:
     def __init__(self, shards, n, columns, lists):
         self.shards, self.n_samples_fit_ = shards, n
         self.lists = lists  # the sorted labels of each output; None if targets are not labels
-        # a dict of the fitted attributes that do not depend on the shards, such as n_features_in_
+        # {name: value} of the fitted attributes that do not depend on the shards, such as n_features_in_
         self.columns = columns
         vars(self).update(columns)
 
@@ -333,7 +334,7 @@ class _Neighbors(OnDask):
         return self._indexed(places, shards, int(starts[-1]), columns)
 
     def _indexed(self, places, shards, n, columns):
-        """The fitted state, after the shards are built and their targets known."""
+        """The fitted state, after waiting for the shards and collecting their labels or their number of outputs."""
         lists = None
         if self._labels is None:
             places.get([places.call(own_count, shard) for shard in shards])
@@ -349,12 +350,12 @@ class _Neighbors(OnDask):
         return Indexed(shards, n, columns, lists)
 
     def _weights_of(self, places, shards, mask):
-        """(the number of rows that a search may find, the sum of their weights, the largest weight)."""
+        """(number, sum of weights, largest weight) of the rows of all Shards that a search may find."""
         counts, sums, largest = zip(*places.get([places.call(weigh, shard, mask) for shard in shards]))
         return sum(counts), sum(sums), max(largest)
 
     def _reach(self, k, mask, own, by_weight):
-        """n_neighbors, which must not exceed the number, or the weight, of the rows that a query may find."""
+        """The checked n_neighbors: at most the number or, `by_weight`, the weight of the rows that a query may find."""
         k, state = require_integer("n_neighbors", k, 1), self._known()
         if state._weighted:
             most, total, largest = self._eagerly(self._weights_of, state.shards, mask)
@@ -417,7 +418,7 @@ class _Neighbors(OnDask):
         return [chain(part) for part in zip(*blocks)]
 
     def _answer_own(self, places, search, finish, *arguments):
-        """The arrays of the answer if the queries are the fitted rows, each of which is not its own neighbour."""
+        """The arrays of the answer if the queries are the fitted rows; no row is its own neighbour."""
         state, (ask, *rest) = self._known(), search
         found, numbers = [], places.get([places.call(own_numbers, shard) for shard in state.shards])
         for i, shard in enumerate(state.shards):
@@ -430,7 +431,7 @@ class _Neighbors(OnDask):
         return [chain(part)[order] for part in zip(*found)]
 
     def _lazily(self, X, search, empty, finish, *arguments):
-        """The answer as Dask arrays; empty: its arrays for no rows, or None to find their types by a search."""
+        """The answer as Dask arrays; empty: arrays of length 0 with its types, or None to find them by a search."""
         state = self._known()
         X = as_rows(X, "X", type(self).__name__)
         if X.shape[1] != state.n_features_in_:
@@ -497,7 +498,7 @@ def own_count(shard):
 
 
 class _ByNumber(_Neighbors):
-    """The methods that search the k nearest rows, for the estimators that have them."""
+    """The base of estimators on Dask that find the k nearest rows; it has their search methods."""
 
     def kneighbors(self, X=None, n_neighbors=None, return_distance=True, *, mask=None):
         """The k nearest rows of each query, with the arguments and the answer of the plain class.
@@ -530,13 +531,13 @@ class _ByNumber(_Neighbors):
 
 
 class _ByRadius(_Neighbors):
-    """The method that searches all rows within a radius, for the estimators that have it."""
+    """The base of estimators on Dask that find all rows within a radius; it has their search method."""
 
     def radius_neighbors(self, X=None, radius=None, return_distance=True, sort_results=False, *, mask=None):
         """Every row within a radius of each query of an array, with the arguments and the answer of the plain class."""
         radius = require_radius(self.radius if radius is None else radius, -np.inf if self.metric == "dot" else 0, None)
         if is_collection(X):
-            raise TypeError("X is a collection of Dask, whose answers by radius have no shape; an array is wanted")
+            raise TypeError("X is a collection of Dask, which radius_neighbors does not take; an array is wanted")
         mask, sort_results = self._checked_mask(mask), require_truth("sort_results", sort_results)
         distances, rows = self._eagerly(self._answer, X, (within, radius, mask), joined, sort_results)
         return (distances, rows) if require_truth("return_distance", return_distance) else rows
@@ -627,14 +628,14 @@ def _circles(model, found):
 
 
 class _Elector(plain.RadiusNeighborsClassifier):
-    """The classifier without Dask, whose methods are given the votes of neighbours found before, instead of queries."""
+    """A classifier without Dask whose methods take the votes of neighbours found on Dask, in the place of queries."""
 
     def _circles(self, X, call, mask):
         return X
 
 
 class _Averager(plain.RadiusNeighborsRegressor):
-    """The regressor without Dask, whose method is given the votes of neighbours found before, instead of queries."""
+    """A regressor without Dask whose `predict` takes the votes of neighbours found on Dask, in the place of queries."""
 
     def _circles(self, X, call, mask):
         return X
@@ -740,7 +741,7 @@ class RadiusNeighborsRegressor(_RadiusVoters):
         return self._votes(X, mask, [empty], average_all, state._several)[0]
 
 
-# The classes of which `load` makes objects.
+# The classes of the objects that `load` can make, by name.
 _CLASSES = {
     cls.__name__: cls
     for cls in (

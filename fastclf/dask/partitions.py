@@ -21,7 +21,7 @@ def is_rows(X):
 
 
 def _is_frame(X):
-    # attributes of the type are looked up, because an object of type Delayed seems to have every attribute
+    # attributes are looked up in the type, because an object of Dask's type Delayed seems to have every attribute
     return hasattr(type(X), "to_delayed") and hasattr(type(X), "divisions")
 
 
@@ -93,7 +93,7 @@ def parts_of(collection):
     """The partitions of a collection as a list of Dask's Delayed objects, or of references on Ray."""
     if is_rows(collection):
         return collection.refs
-    # with optimize_graph=True, Dask forgets the futures of a persisted collection that the caller has dropped
+    # optimize_graph is False: otherwise Dask forgets the futures of a persisted collection that the caller has dropped
     parts = collection.to_delayed(optimize_graph=False)
     return parts.ravel().tolist() if isinstance(parts, np.ndarray) else list(parts)
 
@@ -157,7 +157,7 @@ class Partition(NamedTuple):
     """A partition of the rows of a fit."""
 
     number: int
-    arrays: list  # references to the partition's part of X, y and sample_weight; None for an argument that is None
+    arrays: list  # references to the partition's parts of X, y and sample_weight; None for an argument that is None
     place: str | None  # the address of the worker that has the part of X
     n: int  # the number of rows of the partition that are used
 

@@ -87,7 +87,7 @@ def judgements(model, rows, codes, weight, bounds, judge):
 
 
 class _RingGroup(Group):
-    """Learners whose epochs run on the workers, over one partition after another."""
+    """A Group of perceptrons whose epochs run on the workers: its state passes from one partition to the next."""
 
     def _visit(self):
         state = State(self.hyperplanes, self.epoch, getattr(self, "shrinking", None))
@@ -105,7 +105,7 @@ class _RingGroup(Group):
 
 
 def _take(record, other):
-    """Write the values of another record of the same dataclass into this record, and into the arrays that it holds."""
+    """Copy the values of `other` into `record`, of the same dataclass, whose arrays are overwritten in place."""
     for name in record.__slots__:
         own, value = getattr(record, name), getattr(other, name)
         if isinstance(own, np.ndarray):
@@ -192,7 +192,7 @@ class RingSamples(Samples):
         return voters(as_samples(joined_rows(rows), np.concatenate(codes), None), plan, learners, before)
 
 
-# This object takes the place of weights that are not in this process.
+# A value for sample weights in the client's Samples: it tells that there are weights, which only workers have.
 _WEIGHTED = object()
 
 _ONLY = {

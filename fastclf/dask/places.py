@@ -21,11 +21,11 @@ _NO_WORKER_SECONDS = 20
 # The number of seconds between two checks whether there are workers.
 _CHECK_SECONDS = 2
 
-# The number of seconds that the transfer of results may take before the workers are checked again.
+# The number of seconds that a transfer of results may take before the client checks again whether there are workers.
 _GATHER_SECONDS = 30
 
 
-# The number of threads that the present task may use, on a cluster that is not Dask's; None on one of Dask.
+# The number of threads that the present task may use on a cluster other than Dask's, such as Ray's; None on Dask.
 OWN_THREADS = ContextVar("OWN_THREADS", default=None)
 
 
@@ -95,7 +95,7 @@ class DaskPlaces:
 
     on_ray = False
 
-    # what a task takes as its client to reach the same cluster; None: it finds its worker's client itself
+    # the client that a task is given in order to reach the same cluster; None: the task gets its worker's client
     client_in_tasks = None
 
     def __init__(self, client):
@@ -150,7 +150,7 @@ class DaskPlaces:
             raise _told(error) from error if _told(error) is not error else None
 
     def _watched(self, refs, work):
-        """The result of the coroutine work(refs), which is repeated while it gives None and there are workers."""
+        """The result of work(refs), a coroutine that is called again while its result is None and there are workers."""
         seen = time.monotonic()
         while True:
             found = self._client.sync(work, refs)
@@ -165,18 +165,18 @@ class DaskPlaces:
                 )
 
     async def _ended(self, refs):
-        """True when all tasks have ended, or one has failed; None if they have not after 2 s."""
+        """True if all tasks have ended or one of them has failed; None if neither has happened within 2 s."""
         # `_wait` is used because the public function `wait` needs a default client
         from distributed.client import _wait
 
         with contextlib.suppress(TimeoutError, asyncio.TimeoutError):
             await _wait(refs, timeout=_CHECK_SECONDS)
             return True
-        # the values of failed tasks are asked for, which raises their error
+        # a failed task also ends the wait: the caller then fetches the values, which raises the task's error
         return True if any(ref.status in ("error", "cancelled", "lost") for ref in refs) else None
 
     async def _values(self, refs):
-        """The values of references, by one call of the event loop; None if they are not there yet."""
+        """The values of references, by one call of the event loop; None if they do not arrive in time."""
         if await self._ended(refs):
             with contextlib.suppress(TimeoutError, asyncio.TimeoutError):
                 return await asyncio.wait_for(self._client.gather(refs, asynchronous=True), _GATHER_SECONDS)
@@ -184,7 +184,7 @@ class DaskPlaces:
 
 
 def _told(error):
-    """An error of Dask in one sentence; any other error itself."""
+    """A RuntimeError in one sentence for an error of Dask itself; any other error unchanged."""
     kind = type(error).__name__
     if kind in ("KilledWorker", "NoValidWorkerError"):
         return RuntimeError(f"workers died again and again in the same task, for example for lack of memory ({error})")

@@ -30,18 +30,18 @@ class Known(NamedTuple):
 
     classes: np.ndarray
     class_weight: np.ndarray
-    codes: list  # for each class its code among the sorted labels of all rows, where rows of weight 0 are included
+    codes: list  # the index of each class among the sorted labels of all rows, even of those of weight 0
     sizes: np.ndarray  # (n_classes,): the number of rows of each class
     gamma: float
     dtype: str  # the name of the type of kernel values, "float32" or "float64"
-    free_dtype: bool  # whether the type of kernel values may be changed later
+    free_dtype: bool  # whether the solver may replace `dtype`, float32 by float64 or the reverse
     rounding: dict  # a dict {name of a type: the rounding error of a kernel value of this type}
     mean_diagonal: float
     largest_bound: float
 
 
 class _Norms:
-    """An object that stands for the `Rows` of all partitions, of which only the squared lengths are known."""
+    """A stand-in for the `Rows` of all partitions that has their squared lengths, but not their values."""
 
     def __init__(self, norm):
         self.norm = norm
@@ -150,7 +150,7 @@ def class_rows(lists):
 
 
 class _PairGram(Gram):
-    """The kernel values between the rows of two classes, in the float type that the rows of all classes require."""
+    """The kernel values between rows of two classes, in the float type that was chosen for the rows of all classes."""
 
     def __init__(self, kernel, X, facts, row_numbers, dtype=None):
         super().__init__(kernel, X, dtype or facts.dtype, facts.free_dtype)
@@ -164,7 +164,7 @@ class _PairGram(Gram):
 
 
 def _problem(cls, model, pair, facts, first, second):
-    """The problem of all pairs of classes, in which only the rows of one pair are known; cls: the type of `Problem`."""
+    """A problem of all pairs of classes that has the rows of only one pair; cls: the type of `Problem` to extend."""
 
     class PairProblem(cls):
         n_rows = int(facts.sizes.sum())
@@ -185,7 +185,7 @@ def _problem(cls, model, pair, facts, first, second):
 
 
 def _prepared(model, p, facts, first, second, coef=None):
-    """(problem, `Solutions`, options of the solver) for pair p of classes; all other pairs are marked as solved."""
+    """(problem, `Solutions`, solver's options) for pair p of classes; other pairs are skipped, marked as solved."""
     pair = pairs.pairs_of(len(facts.classes))[p]
     problem = _problem(model._problem_type, model, pair, facts, first, second)
     options = model._options() | {"threads": threads_of(model.n_jobs)}
@@ -198,7 +198,7 @@ def _prepared(model, p, facts, first, second, coef=None):
 class Solution(NamedTuple):
     """The support vector machine for a pair of classes (a, b)."""
 
-    coefs: tuple  # two arrays: the coefficients of the rows of class a, and those of class b
+    coefs: tuple  # two arrays: the coefficients of the rows of class a, and the coefficients of the rows of class b
     proof: np.ndarray
     n_steps: int
     status: int
@@ -259,7 +259,7 @@ def picked(found, places):
 
 
 class _Support(NamedTuple):
-    """An object that stands for X, of which only the support vectors are known."""
+    """A stand-in for X that has its shape, but only the support vectors as rows."""
 
     rows: object
     n: int
@@ -273,7 +273,7 @@ class _Support(NamedTuple):
 
 
 class _ByPairs:
-    """The client's side of a fit that solves each pair of classes as a task."""
+    """The client's side of an SVC fit on Dask, in which a task on a worker solves each pair of classes."""
 
     def __init__(self, places, model, X, y, sample_weight):
         self.places = places
@@ -303,7 +303,7 @@ class _ByPairs:
         return self.places.get([call(known, described_parts, self.model, classes, gamma, near=near)])[0]
 
     def _gamma(self, weigh):
-        """The value of gamma, a number; weigh: a function that returns the sum of the weights of all rows."""
+        """The value of the kernel's parameter gamma; weigh: a function that returns the sum of all rows' weights."""
         shards, d = self.shards, self.shards.columns["n_features_in_"]
         if self.model.gamma != "scale":
             return gamma_of(self.model.gamma, np.empty((0, d)))
@@ -387,7 +387,7 @@ class _ByPairs:
 
 
 class _Numbers(NamedTuple):
-    """An object that stands for a `Problem`, of which only the row numbers of the support vectors are known."""
+    """A stand-in for a `Problem` that has only the row numbers of the support vectors."""
 
     rows: np.ndarray
 

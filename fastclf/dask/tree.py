@@ -18,7 +18,8 @@ from .tree_levels import Rules, best
 # A node with fewer cells (rows times features) than this is small: a single worker grows its subtree.
 _LEAST_CELLS = 1 << 19
 
-# A node is also small if it has less than this share of all cells, divided by the number of workers.
+# The share of all cells (rows times features), divided by the number of workers, below which a node is small in any
+# case: a single worker grows its subtree.
 _SHARE = 0.25
 
 # The increment of the state of the random number generator splitmix64, as in `_grow.pyx`.
@@ -144,7 +145,7 @@ class _Columns:
 
 
 def _put_together(n, pairs):
-    """An array of n values, from pairs (indices in the array, values at these indices)."""
+    """An array of n values, which is filled from pairs (indices in the array, values at these indices)."""
     out = np.empty((n, *pairs[0][1].shape[1:])) if pairs else np.empty(n)
     for places, values in pairs:
         out[places] = values
@@ -186,7 +187,7 @@ class _Growing:
         return self._subtrees()
 
     def _sorted_out(self, entries):
-        """Record the Entries of new nodes; returns the numbers of the nodes that all workers split together."""
+        """Record the Entries of new nodes; returns the numbers of the nodes to split next: no leaf, no small node."""
         self.entries.update(entries)
         waiting = [number for number, entry in entries.items() if not entry.leaf and entry.n >= self.least]
         self.small += [number for number, entry in entries.items() if not entry.leaf and entry.n < self.least]
@@ -194,7 +195,7 @@ class _Growing:
         return waiting
 
     def _level(self, owners, waiting):
-        """Split the waiting nodes; returns the numbers of the nodes that wait after this."""
+        """Split the nodes with the numbers `waiting`; returns the numbers of their children that are split next."""
         asked = [[number, self.entries[number]] for number in waiting]
         answers = self.get([
             self.call(tree_levels.searched, pieces, known, self.rules, asked, ours, near=place)
@@ -224,14 +225,14 @@ class _Growing:
         })  # fmt: skip
 
     def _chosen(self, number, answers):
-        """The best split of a node, or None, from the splits that the workers have found for it."""
+        """The best split of a node among those that workers have found for their features; None if there is none."""
         if not self.rules.draws:
             return best(filter(None, answers))
         listed = [each for part in answers for each in part]
         return best(filter(None, (listed[f] for f in self._drawn(self.entries[number].path, listed))))
 
     def _drawn(self, path, listed):
-        """The features that a node searches, drawn as in `_grow.pyx`; listed[f] is False if feature f is constant."""
+        """The features drawn for a node, by the random numbers of `_grow.pyx`; listed[f]: False if f is constant."""
         features, limits, tried = list(range(len(listed))), self.rules.limits, 0
         state = _mixed(limits.seed ^ path)
         for i in range(len(features)):
@@ -297,7 +298,7 @@ def _changeable(grown):
 
 
 def _mixed(x):
-    """Random bits from the bits of x, as `mixed` of `_growth.pxd`."""
+    """A pseudo-random number of 64 bits from the number x, by splitmix64, as in `_growth.pxd`."""
     x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & _WORD
     x = (x ^ x >> 27) * 0x94D049BB133111EB & _WORD
     return x ^ x >> 31
@@ -345,7 +346,7 @@ class _Tree(OnDask):
             )
 
     def _rule(self, model, on, data, found, known):
-        """The tree's rule and its fitted attributes; the values of X and y in rows that nodes name are looked up."""
+        """The tree's rule and its fitted attributes; values of X and y that nodes name by row number are collected."""
         blocks = [nodes for nodes, _ in found.blocks]
         nodes = np.concatenate(blocks)
         inner = np.flatnonzero((nodes[:, FEATURE] >= 0) & ~by_subset(nodes, data.n_codes))

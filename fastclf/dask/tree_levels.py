@@ -20,7 +20,7 @@ _START, _STOP, _DEPTH, _LIST, _LEAF, _PATH, _CONSTANT = PLACES
 
 _grow = _simd.load("tree._grow")
 
-# The value of IN_ORDER in `_plain_split.pxd`: a split cuts the list of a node's rows in its sorted order.
+# The value of IN_ORDER in `_plain_split.pxd`: a split by position in the sorted list of a feature's values.
 _IN_ORDER = 0
 
 
@@ -31,8 +31,8 @@ class Entry(NamedTuple):
     depth: int
     leaf: bool
     path: int  # an integer of 64 bits, the seed from which the node's random features are drawn
-    row: int  # the number of the row that comes first in the order in which the node's rows were summed
-    numbers: np.ndarray  # the sums that a node keeps until it is split: a row of the array `waiting` of a `Part`
+    row: int  # the number of the row with which sums over the node's rows begin
+    numbers: np.ndarray  # the sums over the node's rows from which it is split: a row of `waiting` in a `TreePart`
 
 
 class Rules(NamedTuple):
@@ -41,15 +41,15 @@ class Rules(NamedTuple):
     limits: object  # the parameters that limit growth, the same on all workers
     n: int  # the number of rows on which the tree is grown
     total_weight: float
-    draws: bool  # whether each node searches random features
+    draws: bool  # whether each node searches only a random subset of the features
     n_jobs: int | None
 
 
 class Pieces(NamedTuple):
     """The lists of some columns for each node that is not finished. Tasks do not change them."""
 
-    # the layout of the sorted lists of columns, without their items; `form.common` is None if no list of any worker
-    # leaves out rows
+    # the layout of the sorted lists of these columns, without their items; `form.common` is None unless some list of
+    # some worker leaves out the rows of a common value
     form: Sorted
     # {number of a node: items (n_columns + 1, rows of the node)}: a sorted list for each column, then the rows in an
     # order that all workers share. Node i has the children 2 i and 2 i + 1.
@@ -78,15 +78,15 @@ class Division(NamedTuple):
 
 
 def _limits(rules, first, stop, **changes):
-    """The `Limits` of the growth of a tree on a worker that has only the features from first to stop."""
+    """The `Limits` of a tree's growth on a worker that has only the features first to stop - 1."""
     monotonic = rules.limits.monotonic
-    if monotonic is not None:  # the list of row numbers counts as one more feature, without a monotonic constraint
+    if monotonic is not None:  # the list of row numbers counts as a feature, without monotonic constraint
         monotonic = np.append(monotonic[first:stop], np.int8(0))
     return rules.limits._replace(**{"monotonic": monotonic, "max_features": stop - first} | changes)
 
 
 def _waiting(growth, entry, place, n=1):
-    """A TreePart with one node that waits to be split; place: the number of its list; n: the rows of scratch space."""
+    """A TreePart with one node to split; place: the number of the list of the node's rows; n: rows of scratch space."""
     part = TreePart(growth, n)
     node = part.stack[0]
     node[[_START, _STOP, _DEPTH, _LIST]] = 0, entry.n, entry.depth, place
@@ -98,7 +98,7 @@ def _waiting(growth, entry, place, n=1):
 
 
 def _entry(part, place, lists, items):
-    """The node at `place` on the stack of nodes that wait to be split, as an Entry; items: the items of all lists."""
+    """The Entry of a node from its place on a TreePart's stack of nodes to split; items: all sorted lists."""
     node = part.stack[place]
     first = int(items[int(node[_LIST]), int(node[_START])]) & ((1 << lists.row_bits) - 1)
     path = int(node.view(np.uint64)[_PATH])
@@ -124,7 +124,7 @@ def _common(lists):
 
 
 def _with_first(rows, row, row_mask):
-    """Move the given row to the front of the list of a node's rows, in place."""
+    """Move the row with the number `row` to the front of a node's list of rows, in place."""
     at = int(np.flatnonzero((rows & row_mask) == np.uint64(row))[0])
     rows[[0, at]] = rows[[at, 0]]
 
@@ -214,7 +214,7 @@ def divided(pieces, known, rules, cuts, columns):
         side[left] = True
         bits = np.packbits(side[pieces.rows(number)])
         side[left] = False
-        # the stack has the left child on top, at place 1, and the right child below, at place 0
+        # the stack of nodes to split has the left child on top, at place 1, and the right child below it, at place 0
         children = (_entry(part, place, lists, items) for place in (1, 0))
         found[number] = Division(record, part.subsets[: part.n_words].copy(), *children), bits
     return found
@@ -234,7 +234,8 @@ def advanced(pieces, known, rules, found, open_numbers):
         rules, 0, 0, monotonic=None, min_decrease=0.0, min_leaf_weight=0.0, max_depth=1 << 40, min_split=0, min_leaf=0
     )
     by_labels = CRITERIA[limits.criterion] in ("gini", "entropy", "misclassification")
-    # any criterion of the same kind will do: it determines only the impurities of the children, which are not used here
+    # the impurities of the children, all that the criterion determines, are not used: any criterion of the same kind
+    # will do
     limits = limits._replace(criterion=CRITERIA.index("gini" if by_labels else "squared_error"), max_features=1 << 30)
     items = {number: each for number, each in pieces.items.items() if number not in open_numbers}
     for number, each in sorted((number, each) for part in found for number, each in part.items() if each):
@@ -250,7 +251,7 @@ def advanced(pieces, known, rules, found, open_numbers):
 
 
 def _partitioned(pieces, known, rules, number, found):
-    """A copy of the sorted lists of a split node, in each of which the rows that go left come first."""
+    """A copy of a split node's sorted lists, in which the rows of the left child come before those of the right one."""
     (_, _, left, right), bits = found
     n, d, threads = left.n + right.n, pieces.form.n_features, threads_of(rules.n_jobs)
     items = pieces.items[number].copy()

@@ -9,7 +9,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from ..dask.places import OWN_THREADS, Place, require_same, signature
 
-# The number of seconds between two checks whether a task has failed.
+# The largest number of seconds of one call of ray.wait: Ctrl-C takes effect between two calls.
 _CHECK_SECONDS = 2
 
 # The number of times that Ray repeats a task whose process dies.
@@ -17,7 +17,7 @@ _RETRIES = 3
 
 
 class _Ref:
-    """Stands for a reference in a list or tuple; Ray itself finds only references that are arguments of their own."""
+    """A stand-in for a reference in a list or tuple; Ray resolves only references that are themselves arguments."""
 
     def __init__(self, number):
         self.number = number
@@ -123,7 +123,7 @@ class RayPlaces:
             raise cause from None
 
     def _wait(self, refs):
-        """Wait until all values are there or a task has failed; between checks Ctrl-C is obeyed."""
+        """Wait until each reference has a value or the error of its task; Ctrl-C ends the wait within 2 s."""
         pending = list(dict.fromkeys(refs))
         while pending:
             _, pending = ray.wait(pending, num_returns=len(pending), timeout=_CHECK_SECONDS, fetch_local=False)
@@ -145,7 +145,7 @@ RayPlaces.client_in_tasks = Connection()
 
 
 def _told(error):
-    """The error of a task itself; an error of Ray in one sentence; any other error as it is."""
+    """The error that a task raised; a RuntimeError in one sentence for an error of Ray; any other error unchanged."""
     cause = getattr(error, "cause", None)
     if isinstance(error, ray.exceptions.RayTaskError) and isinstance(cause, BaseException):
         return _told(cause)
