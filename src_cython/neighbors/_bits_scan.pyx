@@ -56,20 +56,19 @@ CODES = {
 
 ctypedef struct bits_t:
     int code
-    const unsigned char* X     # (n, n_bytes) the bits of the rows that are searched, packed into bytes
+    const unsigned char* X     # (n, n_bytes): the bits of the rows that are searched, packed into bytes
     Py_ssize_t n_bytes
-    Py_ssize_t n_words         # the number of 64-bit words of a query; the padding after its n_bytes bytes is 0
+    Py_ssize_t n_words         # the number of 64-bit words that hold the n_bytes bytes of a query, and zeros after them
     Py_ssize_t n_bits
-    const uint64_t* Q          # (n_queries, n_words) the bits of the queries, packed into words
-    const int* ones            # (n,) the number of ones in each row; NULL for Hamming
-    const int* query_ones      # (n_queries,) the number of ones in each query; NULL for Hamming
-    # (n_queries,) each query's limit: the largest number of differing bits of a row within tau, the distance beyond
-    # which a row is no neighbour
+    const uint64_t* Q          # (n_queries, n_words): the bits of the queries, packed into words
+    const int* ones            # (n,): the number of ones in each row; NULL for Hamming
+    const int* query_ones      # (n_queries,): the number of ones in each query; NULL for Hamming
+    # (n_queries,): each query's limit: a row that differs from the query in more bits is farther away than tau
     limit_t* limit
 
 
 cdef inline void set_limit(const bits_t* b, const search_t* s, Py_ssize_t query) noexcept nogil:
-    """Set the query's limit, the largest number of differing bits of a row within tau, the query's largest distance."""
+    """Set a query's limit: a row that differs from the query in more bits is farther away than tau."""
     cdef double t = min(s.tau[query], 1.0)
     if b.code == DICE:
         t = 2 * t / (1 + t)
@@ -88,7 +87,7 @@ cdef inline void set_limit(const bits_t* b, const search_t* s, Py_ssize_t query)
 
 
 cdef inline double quotient(const bits_t* b, Py_ssize_t c, Py_ssize_t x, Py_ssize_t q) noexcept nogil:
-    """The distance of two rows, of which one has x ones and the other q ones, and which differ in c bits."""
+    """The distance of a row with x ones and a query with q ones, which differ in c bits."""
     cdef Py_ssize_t both = (x + q - c) // 2
     cdef double above = c, below
     if b.code == HAMMING:
@@ -115,7 +114,7 @@ cdef inline double quotient(const bits_t* b, Py_ssize_t c, Py_ssize_t x, Py_ssiz
 cdef inline void take_count(
     const bits_t* b, search_t* s, Py_ssize_t count, Py_ssize_t row, Py_ssize_t query
 ) noexcept nogil:
-    """Put a row that differs from the query in `count` bits into the heap, or among the hits, if it is within tau."""
+    """Take a row that differs from the query in `count` bits as a neighbour, and adapt the query's limit to tau."""
     cdef Py_ssize_t x = 0, q = count
     if b.ones != NULL:
         x = b.ones[row]
@@ -176,7 +175,7 @@ cdef void scan_panels(
             count0 = count1 = spread_b(0)
             i = 0
             while i < b.n_words:
-                last = min(i + 31, b.n_words)  # a counter of one byte can add 31 counts, each of at most 8 bits
+                last = min(i + 31, b.n_words)  # a counter of one byte can hold 31 counts, each at most 8
                 bytes0 = bytes1 = spread_b(0)
                 while i < last:
                     spread_q = spread_b(q[i])

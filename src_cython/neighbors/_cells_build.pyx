@@ -1,7 +1,8 @@
-# Building of cells: rows' codes are assigned to their nearest centres, and sorted by their distance to them.
+# Building of cells: the code of each row is assigned to the nearest centre, and the codes of a cell are sorted by their
+# distance from the centre.
 #
 # in:      the codes of all rows, as `_encode.pyx` writes them; the centres, which are codes too
-# written: the centre of each row, its squared distance, and the codes in their new order
+# written: the number of each row's centre, the squared distance of both, and the codes in their new order
 # needs:   an even number of panels of codes
 #
 # All numbers are integers without error: they are sums over at most 32768 coordinates of -127..127.
@@ -15,7 +16,7 @@ PANEL_ROWS, BLOCK_ROWS = PANEL, BLOCK
 
 
 cdef inline const unsigned char* code_at(const unsigned char* code, Py_ssize_t place, Py_ssize_t width) noexcept nogil:
-    """The address of the first 4 coordinates of the code at a place; each 4 more lie 4 PANEL bytes farther."""
+    """The address of coordinates 0 to 3 of the code at a place; the next 4 coordinates lie 4 PANEL bytes farther on."""
     return code + place // PANEL * PANEL * width + place % PANEL * 4
 
 
@@ -70,7 +71,7 @@ cdef inline void nearest_tile(
 
 
 def bases(const signed char[:, ::1] centers, int[::1] base_out):
-    """Write |z|^2 of each centre z, plus a correction for codes that are stored as unsigned bytes with an offset."""
+    """Write |z|^2 of each centre z, corrected for rows' codes, which are stored as unsigned bytes with an offset."""
     cdef Py_ssize_t c, j
     cdef int square, total
     with nogil:
@@ -86,7 +87,7 @@ def nearest_centers(
     const unsigned char[::1] code, Py_ssize_t start, Py_ssize_t stop, const signed char[:, ::1] centers,
     const int[::1] base, int[::1] cell_out,
 ):
-    """Write the number of the nearest centre of each code, from place start to stop, multiples of 2 PANEL."""
+    """Write the number of the centre nearest to the code at each place from start to stop (multiples of 2 PANEL)."""
     cdef Py_ssize_t place = start, width = centers.shape[1]
     require(centers.shape[0] % 4 == 0 and start % (2 * PANEL) == 0 and stop % (2 * PANEL) == 0)
     with nogil:
@@ -101,7 +102,7 @@ def sum_codes(
     const unsigned char[::1] code, Py_ssize_t start, Py_ssize_t stop, const int[::1] cell, long long[:, ::1] sums,
     long long[::1] counts,
 ):
-    """Add the code at each place, start to stop, to the sum of its cell, and 1 to the cell's count."""
+    """Add each code at places start to stop to the sum of the codes of its cell, and 1 to the cell's count."""
     cdef Py_ssize_t place, g, j, width = sums.shape[1]
     cdef const unsigned char* x
     with nogil:
@@ -117,7 +118,7 @@ def squared_radii(
     const unsigned char[::1] code, Py_ssize_t start, Py_ssize_t stop, const signed char[:, ::1] centers,
     const int[::1] cell, int[::1] key_out,
 ):
-    """The squared distance of the code at each place, start to stop, from the centre of its cell."""
+    """Write the squared distance of each code at places start to stop from the centre of its cell."""
     cdef Py_ssize_t place, g, j, width = centers.shape[1]
     cdef const unsigned char* x
     cdef int t, square

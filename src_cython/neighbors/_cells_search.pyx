@@ -4,7 +4,8 @@
 # changed: the arrays of `_search.pxd`; a Visit of `fastclf/neighbors/cells.py`, so that a search can be resumed
 #
 # Let c be the code of a row or a query, as `_code_bound.pxd` has it, and z the centre of the row's cell, a code too.
-# A row at a distance of at most tau has, with the query's reach and the row's slack e(x),
+# A row at a distance of at most tau has, with the query's reach (tau in units of the codes, plus the query's slack) and
+# the row's slack e(x), a bound of its coding error,
 #
 #     |c(q) - c(x)|  <=  r,   r = reach + e(x) ,
 #
@@ -30,11 +31,12 @@ from _vector cimport LANES_F, PRODUCT_OFFSET, add_products, prefetch, require, s
 from fastclf._heap cimport sort as sort_heap
 
 cdef enum:
-    NEAR_CELLS = 4    # this number of cells, those nearest to the query, are searched first, which makes tau small
-    MOST_NEAR = 64    # the largest number of cells that are searched in the order of distance, until tau is finite
-    STEP = 1024       # the number of panels that are searched between two checks of the budget of a call
+    NEAR_CELLS = 4    # the number of cells nearest to a query that are searched first if it has k neighbours by then
+    MOST_NEAR = 64    # the largest number of cells that are searched, nearest first, until a query has k neighbours
+    STEP = 1024       # the largest number of panels that are searched between two checks of a call's budget
 
-# The outcomes of a call: every query is answered, the budget is spent, or another index is to answer the query.
+# The outcomes of a call of `visit`: every query is answered, the budget of panels is spent, or a query is left to
+# another index, because too many cells may have near rows.
 cdef enum:
     DONE
     SPENT
@@ -43,11 +45,11 @@ FINISHED, PAUSED, CROWDED = DONE, SPENT, LEFT
 
 # The indices of the numbers in the array `position` of a Visit, which say where a search has been interrupted.
 cdef enum:
-    QUERY       # the number of queries that by now are answered, or left to the filter
-    N_CELLS     # the number of cells of the query that were taken in the order of distance; -1: the query is not begun
-    N_RANGES    # the number of ranges of panels that have been listed for the search of this query
-    RANGE       # the number, on the list of ranges of panels, of the range that is searched next
-    # whether the ranges of all other cells, which are not taken in the order of distance, have been listed, too
+    QUERY       # the number of queries that are answered, or left to another index, so far
+    N_CELLS     # the number of cells that were searched for the query, nearest first; -1: the query is not begun
+    N_RANGES    # the length of the list of ranges of panels that are searched for the query
+    RANGE       # the index in the list of ranges of panels of the range that is searched next
+    # whether all cells, not only the nearest ones, have been screened, and the panels that may have near rows listed
     LISTED
 
 ctypedef fused celled_t:
@@ -56,37 +58,36 @@ ctypedef fused celled_t:
 
 ctypedef struct cells_t:
     Py_ssize_t n_cells
-    const long long* starts         # (n_cells + 1,) the first panel of each cell
-    # (n_panels,) the squared distance |c(x) - z|^2 of each panel's first row from the centre of its cell
+    const long long* starts         # (n_cells + 1,): the first panel of each cell
+    # (n_panels,): the squared distance of the code of each panel's first row from the centre of its cell
     const int* first_key
-    # (n_cells,) the squared distance |c(x) - z|^2 of each cell's last row from the centre
+    # (n_cells,): the squared distance of the code of each cell's last row, the farthest one, from the centre
     const int* last_key
-    const float* slack              # (n_cells,) the largest slack, a bound of the coding error, of a row of each cell
-    const signed char* center       # (n_cells, width) the code of each cell's centre
-    # (panels, width / 4, PANEL, 4) the centres, PANEL of them side by side
+    const float* slack              # (n_cells,): the largest slack, a bound of the coding error, of a row of each cell
+    const signed char* center       # (n_cells, width): the code of each cell's centre
+    # (panels, width / 4, PANEL, 4): the codes of the cells' centres, in panels of PANEL centres side by side
     const unsigned char* code
-    const int* square               # (n_cells, padded to whole panels) |z|^2 of each cell's centre z
-    # (n_cells, padded to whole panels) the squared distance |c(q) - z|^2 of each centre from the query; INT_MAX for
-    # padding and for cells that are searched
+    const int* square               # (n_cells, padded to whole panels): the squared norm of each cell's centre
+    # (n_cells, padded to whole panels): the squared distance of each cell's centre from the query's code; INT_MAX for
+    # padding and for cells that have been searched
     int* far
-    # (n_cells, padded to whole panels) |h - z|^2, the squared distance of each centre from h, the centre nearest to the
-    # query
+    # (n_cells, padded to whole panels): the squared distance of each cell's centre from the centre nearest to the query
     int* home_far
-    # (n_cells,) begin: the first panel of each range that is to be searched; end: the panel behind its last one
+    # (n_cells,) each: the first panel of each range that is to be searched, and the panel after its last one
     Py_ssize_t* begin
     Py_ssize_t* end
     Py_ssize_t* position            # numbers that say where a search has been interrupted, indexed by QUERY to LISTED
-    # the largest share of the panels that is searched; a query that needs more is left to the filter
+    # the largest share of all panels that is searched for a query; a query that needs more is left to another index
     double most
 
 
 cdef void measure_centers(const cells_t* c, const signed char* point, Py_ssize_t width, int* far_out) noexcept nogil:
-    """Compute the squared distances of all cells' centres from a code."""
+    """Write the squared distances of all cells' centres from `point`, the code of a query or of a centre."""
     cdef Py_ssize_t n = width // 4, first = 0, g, i
     cdef const unsigned char* z = c.code
     cdef const int* q = <const int*> point
     cdef int base = 0
-    # a sum for each row of a panel, in the first PANEL // LANES_F vectors: in a build without SIMD all vectors
+    # the sums of a panel's rows, in the first PANEL // LANES_F vectors; a build without SIMD needs all PANEL
     cdef vec_i sums[PANEL]
     for i in range(width):
         base += point[i] * point[i] + 2 * PRODUCT_OFFSET * point[i]
@@ -118,7 +119,7 @@ cdef inline Py_ssize_t nearest_cell(const int* far, Py_ssize_t n) noexcept nogil
 
 
 cdef inline void list_range(cells_t* c, Py_ssize_t cell, double reached) noexcept nogil:
-    """Put the range of a cell's panels that may have near rows, if there are any, on the list of ranges to search."""
+    """List the range of a cell's panels that may have rows within tau, if there are any, for the search."""
     cdef double r = reached + c.slack[cell], at = sqrt(c.far[cell])
     cdef double low = (at - r) * (at - r) * (1 - 1e-9) - 1 if at > r else -1
     cdef double high = (at + r) * (at + r) * (1 + 1e-9) + 1
@@ -127,7 +128,7 @@ cdef inline void list_range(cells_t* c, Py_ssize_t cell, double reached) noexcep
         return
     lower = first + 1
     upper = last
-    while lower < upper:  # find the first panel, from the second one on, whose first key is at least `low`
+    while lower < upper:  # binary search for the first panel, after the cell's first one, with first_key >= low
         middle = (lower + upper) // 2
         if c.first_key[middle] < low:
             lower = middle + 1
@@ -136,7 +137,7 @@ cdef inline void list_range(cells_t* c, Py_ssize_t cell, double reached) noexcep
     require(n < c.n_cells)
     c.begin[n] = lower - 1
     upper = last
-    while lower < upper:  # find the first panel whose first key is above `high`
+    while lower < upper:  # binary search for the first panel with first_key > high
         middle = (lower + upper) // 2
         if c.first_key[middle] > high:
             upper = middle
@@ -149,7 +150,7 @@ cdef inline void list_range(cells_t* c, Py_ssize_t cell, double reached) noexcep
 cdef bint list_others(
     const celled_t* metric, cells_t* c, const search_t* s, const filter_t* f, Py_ssize_t home, double home_square
 ) noexcept nogil:
-    """List the ranges of all cells that are not searched yet; return whether they have few enough rows."""
+    """List the panels, of all cells not yet searched, that may have near rows; return whether these are few enough."""
     cdef double reached = reach(metric, s, f, 0), twice
     cdef Py_ssize_t cell, i, n_panels = 0
     measure_centers(c, c.center + home * f.width, f.width, c.home_far)
@@ -193,7 +194,7 @@ cdef int search_cells(
     const celled_t* metric, cells_t* c, search_t* s, filter_t* f, const floating* X, Py_ssize_t* budget,
     Py_ssize_t* home
 ) noexcept nogil:
-    """Go on with a single query until it is answered, or left to another index, or the budget is spent."""
+    """Continue the search for one query until it is answered or left to another index, or the budget is spent."""
     cdef Py_ssize_t* at = c.position
     cdef Py_ssize_t cell, last
     if at[N_CELLS] < 0:
@@ -233,7 +234,7 @@ cdef int search_cells(
 cdef inline void choose_query(
     search_t* one, const search_t* s, filter_t* f_one, const filter_t* f, Py_ssize_t query, floating like
 ) noexcept nogil:
-    """Set `one` and `f_one` to the parts of a search s and of its filter f that belong to a single query."""
+    """Set `one` and `f_one` to a search s and its filter f, narrowed to a single one of their queries."""
     one[0] = s[0]
     one.n_queries = 1
     one.query = s.query + query * s.d
@@ -281,7 +282,7 @@ cdef int search_queries(
 
 
 cdef int fill_cells(cells_t* c, index, state) except -1:
-    """Set the fields of the struct c from a Cells and a Visit of `fastclf/neighbors/cells.py`."""
+    """Fill in a cells_t from a Cells and a Visit of `fastclf/neighbors/cells.py`, which must outlive it."""
     cdef const long long[::1] starts = index.starts
     cdef const int[::1] first_key = index.first_key, last_key = index.last_key, square = index.center_square
     cdef const float[::1] slack = index.cell_slack

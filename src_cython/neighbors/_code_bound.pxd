@@ -38,11 +38,12 @@
 #     kappa = 1.1 u (2.1 ((d + 2) F + 3) + (m + 2) (1 + 1.1 F) + 1.1 (d + 4) + 8)     while d u, delta < 0.01
 #
 # and 4 u N for rows as they are. What underflows is less than 1e-6 steps, where a step is at least 2^-40 (`_best_step`
-# in `code_plan.py`). Sums of n floats, the slacks and norms themselves, are off by a relative n u, for which there is
-# 2 n u. A row whose norm overflows has infinite slack, and is always measured. Unit vectors are off by 3 2^-53 before
-# mu is taken off, for which tau has 1e-15.
+# in `code_plan.py`). Sums of n floats, the slacks and norms themselves, are off by a relative n u, for which 2 n u is
+# added. A row whose norm overflows has infinite slack, so that its distance is always computed. Unit vectors are off by
+# 3 2^-53 before mu is subtracted, for which 1e-15 is added to tau.
 #
-# Codes lie in panels of 16 rows, 4 coordinates (8 for manhattan) of each row side by side, then those of the next row.
+# Codes lie in panels of 16 rows: the first 4 coordinates (8 for manhattan) of each row, one row after another, then the
+# next 4 (8) coordinates of each row, and so on.
 
 cdef enum:
     PANEL = 16

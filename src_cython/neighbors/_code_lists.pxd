@@ -1,5 +1,5 @@
-# The state of a search by codes that `search_t` does not have: the codes of all rows and of the queries, and for each
-# query a list of rows that may be near. The arrays belong to a Filter and a FilterPass of
+# The state of a search by codes, apart from the fields of `search_t`: the codes of all rows and of the queries, and for
+# each query a list of candidates, rows that may be near. The arrays belong to a Filter and a FilterPass of
 # `fastclf/neighbors/code_filter.py`, or, for queries over raw pointers, to a model and to the caller's scratch space.
 from libc.string cimport memset
 
@@ -10,33 +10,34 @@ from neighbors._search cimport COSINE, DOT, metrics_t, search_t
 ctypedef struct filter_t:
     Py_ssize_t width                # the number of bytes of one row's code
     const unsigned char* code       # the codes of all rows of X, in panels of rows side by side
-    # (n_places,) the row whose code is at each place, n_rows at an unused place; NULL: row i is at place i
+    # (n_places,): the row number of each code in the array `code`, n_rows at an unused place; NULL: code i is of row i
     const Py_ssize_t* rows
-    # (n_rows,) floor(|c(x)|^2 / 2) for each row's code c(x); 0 for dot, unused for manhattan
+    # (n_rows,): half the squared norm of each row's code, rounded down; not read for dot and manhattan
     const int* half
-    const float* slack              # (n_blocks,): the largest coding error e(x) in each block of rows
-    # (n_blocks,) for dot: the largest |c(x)| + e(x), norm of a code plus its error, in each block of rows
+    const float* slack              # (n_blocks,): the largest coding error of a row in each block of rows
+    # (n_blocks,), for dot: the largest sum of a code's norm and the coding error of its row, in each block of rows
     const float* length
-    # (n_queries + padding, width) the codes of the queries: int8, or for manhattan bytes of 1..255
+    # (n_queries + padding, width): the codes of the queries: int8, or for manhattan bytes of 1..255
     const unsigned char* query_code
-    # (n_queries,) the query's term in the limit that decides by an inner product of codes whether a row may be near
+    # (n_queries,): each query's term in the limit of an inner product of codes, by which a row is a candidate or not
     const double* query_base
-    const double* query_slack       # (n_queries,) e(q), the coding error of each query
-    const double* query_length      # (n_queries,) |c(q)|, the norm of the query's code, for dot
+    const double* query_slack       # (n_queries,): the coding error of each query
+    const double* query_length      # (n_queries,), for dot: the norm of each query's code
     const double* query_per         # (n_queries,): the factor that converts a distance into units of the codes' step
-    # (n_queries,) for dot: the inner product mu'q of query and rows' centre, plus a bound of the errors
+    # (n_queries,), for dot: the inner product of each query and the centre of the rows, plus a bound of the errors
     const double* query_shift
-    # every stride-th block of rows belongs to a sample of rows that is searched first; 0: there is no sample
+    # the distance of two blocks of the sample, which is searched before all other blocks of rows; 0: there is no sample
     Py_ssize_t stride
-    Py_ssize_t capacity             # the number of rows for which each candidate list has space
+    Py_ssize_t capacity             # the number of rows for which a candidate list has space
     Py_ssize_t* list_size           # (n_queries,): the number of rows in the candidate list of each query
-    # (n_queries,): the number of rows at which each query's candidate list is shortened next
+    # (n_queries,): the size at which each query's candidate list is shortened next
     Py_ssize_t* list_mark
-    Py_ssize_t* list_place          # (n_queries, capacity) the places, in the array of codes, of the rows of each list
-    # (n_queries, capacity): for each listed row a key that is larger for a larger lower bound of its distance
+    Py_ssize_t* list_place          # (n_queries, capacity): for each candidate the place of its code in `code`
+    # (n_queries, capacity): for each candidate a key, which grows with the lower bound of its distance from the query
     int* list_key
-    double* best_key                # (n_best,) the keys of a heap of the rows of one list that are measured next
-    Py_ssize_t* best_row            # (n_best,) the row numbers of the heap of `best_key`
+    # (n_best,): a heap of keys: the candidates of one query whose distances are computed next
+    double* best_key
+    Py_ssize_t* best_row            # (n_best,): the candidates that belong to `best_key`
     Py_ssize_t n_best
     Py_ssize_t n_measured           # the number of rows whose distances have been computed so far
     Py_ssize_t n_refined            # the number of times that a candidate list has been shortened so far
@@ -98,7 +99,7 @@ cdef inline Py_ssize_t codes_bytes(Py_ssize_t d, Py_ssize_t width, Py_ssize_t n,
 cdef inline void prepare_codes(
     const model_t* model, const metrics_t* metrics, const search_t* s, filter_t* f, char** scratch
 ) noexcept nogil:
-    """Code the queries of a search and make an empty list for each; the caller sets `f.stride`."""
+    """Code the queries of a search, and make an empty list of candidates for each; the caller sets `f.stride`."""
     cdef Py_ssize_t n = s.n_queries, padded = (n + 3) // 4 * 4, capacity = list_capacity(s.k), query
     cdef query_codes_t codes
     cdef const double* norm2 = NULL
@@ -118,7 +119,7 @@ cdef inline void prepare_codes(
     if metrics.code == COSINE:
         norm2 = metrics.cosine.query_norm2
     elif metrics.code == DOT:
-        norm2 = s.query_error  # with the metric dot, this array has the norms of the queries
+        norm2 = s.query_error  # for the metric dot, `query_error` has the norms of the queries
     model.neighbors.encode(model, s.query, norm2, n, &codes, scratch[0])
     for query in range(n):
         f.list_size[query] = 0

@@ -29,14 +29,14 @@ from _status cimport FASTCLF_OK
 BLOCK_ROWS = BLOCK
 
 cdef enum:
-    STEP = 64     # a search over raw pointers checks after this number of blocks whether the codes save time
-    SAMPLED = 64  # the approximate number of blocks in the sample, which is searched first
+    STEP = 64     # the number of blocks between two checks, in a search over raw pointers, whether codes save time
+    SAMPLED = 64  # the approximate number of blocks in the sample that is searched before all other blocks
 
 cdef inline void products_tile(
     const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t row, Py_ssize_t query,
     const int* limit
 ) noexcept nogil:
-    """Put rows of 2 vectors on 4 queries' lists if the codes' product, less half the row's square, reaches a limit."""
+    """List the candidates of 4 queries among the rows of 2 vectors, by inner products of codes and a limit."""
     cdef Py_ssize_t n = f.width // 4, g, i, r
     cdef const unsigned char* x = f.code + row // PANEL * PANEL * f.width + row % PANEL * 4
     cdef const unsigned char* y = (
@@ -89,7 +89,7 @@ cdef inline void differences_tile(
     const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t row, Py_ssize_t query,
     const int* limit
 ) noexcept nogil:
-    """Put rows of 2 vectors on the lists of 4 queries if their sum of absolute differences is within the limit."""
+    """List the candidates of 4 queries among the rows of 2 vectors, by Manhattan distances of codes and a limit."""
     cdef Py_ssize_t n = f.width // 8, g, i, r
     cdef const unsigned char* x = f.code + row // PANEL * PANEL * f.width + row % PANEL * 8
     cdef const unsigned char* y = (
@@ -136,7 +136,7 @@ cdef inline void differences_tile(
 cdef inline void set_limits(
     const coded_t* metric, const search_t* s, const filter_t* f, Py_ssize_t query, Py_ssize_t block, int* limit
 ) noexcept nogil:
-    """For 4 queries, write the largest key of a near row in a block of rows; -INT_MAX for a padding query."""
+    """Write, for 4 queries, the largest key of a candidate in a block of rows; -INT_MAX for a padding query."""
     cdef Py_ssize_t i
     for i in range(4):
         limit[i] = -INT_MAX
@@ -224,7 +224,7 @@ def scan(const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last, bint sampl
 
 
 def finish(const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last, index, state):
-    """Measure the rows that remain on the lists of queries first..last; returns the number of these rows."""
+    """Compute the distances of the candidates left on the lists of queries first..last; returns their number."""
     cdef search_t s
     cdef filter_t f
     cdef metrics_t m

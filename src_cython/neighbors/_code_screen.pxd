@@ -1,7 +1,8 @@
-# Screening by codes for one query: which rows the codes leave, and the measuring of those rows in full, nearest first.
+# Screening by codes for one query: rows that the codes do not rule out are listed as candidates, and the distances of
+# the candidates are computed, those with the smallest bounds first.
 #
-# A code lies at a place: place i of a filter's codes is that of row i, unless `filter_t.rows` has the rows of all
-# places. `_code_bound.pxd` has the proof of the bound.
+# The code of row i lies at place i of a filter's codes, unless the array `filter_t.rows` has the row of each place.
+# `_code_bound.pxd` has the proof of the bound.
 from cython cimport floating
 from libc.limits cimport INT_MAX
 from libc.math cimport INFINITY, floor, sqrt
@@ -17,10 +18,11 @@ from fastclf._heap cimport precedes, push
 from neighbors._raw_queries cimport PY_SSIZE_T_MAX
 
 cdef enum:
-    # The number of rows that are measured before a query's candidate list is shortened for the first time; k more as
-    # long as fewer than k neighbours are known.
+    # The number of candidates whose distances are computed first when a query's list is shortened; k more if fewer than
+    # k neighbours are known.
     FEW = 8
-    # the largest number of rows that are measured in the order of their screens, quick bounds of their distances
+    # the largest number of candidates that are sorted by approximate distances before their exact distances are
+    # computed
     MOST_SORTED = 64
 
 ctypedef fused coded_t:
@@ -31,7 +33,7 @@ ctypedef fused coded_t:
 
 
 cdef inline double reach(const coded_t* metric, const search_t* s, const filter_t* f, Py_ssize_t query) noexcept nogil:
-    """The largest distance from the query, in units of the codes, of a code whose row may be within tau."""
+    """A bound of the distance between the codes of a query and a row within tau, without the row's coding error."""
     cdef double tau = s.tau[query], up = 1 + 2 * (s.d + 4) * 1.2e-16
     if coded_t is euclidean_t:
         if metric.squared:
@@ -95,7 +97,7 @@ cdef inline void measure_rows(
     for i in range(n):
         if i + 4 < n:
             prefetch_row(X + row[i + 4] * d, ahead)
-        # cosine has no screen (quick bound) of a single row, because the row would have to be scaled
+        # for cosine a row has no approximate distance, because it would first have to be divided by its norm
         if coded_t is cosine_t:
             measure(metric, s, X, row[i], query)
             continue
@@ -123,7 +125,7 @@ cdef inline void measure_rows(
 cdef inline void refine(
     const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t query, bint to_the_end
 ) noexcept nogil:
-    """Measure the rows of a query's list with the smallest keys, and drop the rows that are then out of reach."""
+    """Compute the distances of a query's candidates with the smallest keys, and drop candidates farther than tau."""
     cdef Py_ssize_t* place = f.list_place + query * f.capacity
     cdef int* key = f.list_key + query * f.capacity
     cdef Py_ssize_t n = f.list_size[query], kept, i, n_best
@@ -177,7 +179,7 @@ cdef inline void refine(
 cdef inline void note(
     const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t place, int key, Py_ssize_t query
 ) noexcept nogil:
-    """Append a row to the query's list, by the place of its code, unless the query must not find this row."""
+    """Append the row of the code at a place to the query's candidates, unless the query must not find this row."""
     cdef Py_ssize_t row = place if f.rows == NULL else f.rows[place], at
     if row >= s.n_rows or (s.allowed != NULL and not s.allowed[row]):
         return
@@ -196,7 +198,7 @@ cdef inline void products_row(
     const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t place, Py_ssize_t query,
     int limit
 ) noexcept nogil:
-    """Append the near rows of the panel at a place to the query's list, reading the panel in the order of memory."""
+    """Append the rows of the panel at a place to the query's candidates, if their codes are within the limit."""
     cdef Py_ssize_t n = f.width // 4, g, i, r
     cdef const unsigned char* x = f.code + place * f.width
     cdef const int* q = <const int*> (f.query_code + query * f.width)

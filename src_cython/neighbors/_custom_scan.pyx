@@ -81,7 +81,7 @@ def distances(
     const floating[:, ::1] X, const Py_ssize_t[::1] rows, Py_ssize_t start, Py_ssize_t stop, compiled,
     const double[::1] query, double[::1] buffer, double[::1] distance_out,
 ):
-    """The distances of rows X[start:stop] from one query. A distance may be NaN."""
+    """Write the user's distances of rows X[rows[i]], i from start to stop, from one query; a distance may be NaN."""
     cdef function_t f = function_of(compiled)
     cdef Py_ssize_t d = X.shape[1], i
     with nogil:
@@ -107,14 +107,14 @@ def lower_bounds(
                 a = from_pivots[row, p]
                 b = to_pivots[p]
                 a = fabs(a - b) - slack * (a + b)
-                # if both distances from a pivot are infinite, their difference is NaN, and the comparison is false
+                # the comparison is false if `a` is NaN, the difference of two infinite distances
                 if a > bound:
                     bound = a
             bound_out[row] = bound
 
 
 def unpack(capsule):
-    """The name, the address and the context of a PyCapsule that holds the user's function."""
+    """The name, the function's address and the context of a PyCapsule that holds the user's distance function."""
     cdef const char* name = PyCapsule_GetName(capsule)
     return (
         "" if name == NULL else name.decode("utf-8", "replace"),

@@ -29,9 +29,9 @@ cdef enum:
 
 PANEL_ROWS = 2 * LANES_D
 
-# The number of values that `prepare` stores for each query, and `fill_panel` for each row, because a distance needs
-# them: a norm and its inverse root for correlation; for haversine the unit vector of the place, and the larger size of
-# its two angles.
+# The number of values that are computed once for each query, by `prepare`, and for each row, by `fill_panel`: for
+# correlation the squared norm and the inverse of the norm; for haversine the unit vector of the place, and the larger
+# absolute value of its two angles.
 N_NOTES = 4
 
 cdef enum:
@@ -56,20 +56,21 @@ ctypedef struct formula_t:
     Py_ssize_t d
     # for seuclidean (d,): the variance of each feature; for mahalanobis (d, d): the inverse covariance; NULL otherwise
     const double* V
-    double* panel               # (d, ROWS): the rows of a panel side by side, coordinate by coordinate
+    # (d, ROWS): the rows of X that are compared with queries side by side, coordinate by coordinate
+    double* panel
     double* scratch             # (d, ROWS): scratch space for the Mahalanobis distances of a panel
     double* notes               # (N_NOTES, ROWS): the numbers, such as norms, computed once for each row of the panel
 
 
 cdef void centre(double* x, Py_ssize_t step, Py_ssize_t d, double* norm2_out) noexcept nogil:
-    """Subtract their mean from d numbers that lie `step` apart, and scale them so that the largest is from 1/2 to 1."""
+    """Centre d numbers, which lie `step` apart, and scale them by a power of 2 so that the largest is from 1/2 to 1."""
     cdef Py_ssize_t j
     cdef double low = x[0], high = x[0], largest, total = 0
     cdef int exponent
     for j in range(1, d):
         low = min(low, x[j * step])
         high = max(high, x[j * step])
-    if low == high:  # all numbers are equal; their computed mean may differ from them by rounding
+    if low == high:  # equal numbers are set to 0: they may differ from their computed mean by rounding
         for j in range(d):
             x[j * step] = 0
         norm2_out[0] = 0
@@ -92,7 +93,7 @@ cdef void centre(double* x, Py_ssize_t step, Py_ssize_t d, double* norm2_out) no
 
 
 cdef inline void note_place(const double* x, Py_ssize_t step, double* notes, Py_ssize_t notes_step) noexcept nogil:
-    """Note the unit vector of a latitude and a longitude, which lie `step` apart, and the larger absolute value."""
+    """Write the unit vector of a place, and the larger absolute value of its latitude x[0] and longitude x[step]."""
     notes[0] = cos(x[0]) * cos(x[step])
     notes[notes_step] = cos(x[0]) * sin(x[step])
     notes[2 * notes_step] = sin(x[0])
@@ -100,7 +101,7 @@ cdef inline void note_place(const double* x, Py_ssize_t step, double* notes, Py_
 
 
 cdef void fill_panel(formula_t* f, const floating* X, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
-    """Copy the rows first to first + n_rows side by side into the panel, zeros behind them, and fill in their notes."""
+    """Fill the panel with n_rows rows from `first` on, then zeros, and compute the numbers noted for each row."""
     cdef Py_ssize_t j, row
     for row in range(n_rows):
         for j in range(f.d):
@@ -117,7 +118,7 @@ cdef void fill_panel(formula_t* f, const floating* X, Py_ssize_t first, Py_ssize
 
 
 cdef double exact_quotient(const formula_t* f, const double* x, const double* q, double scale) noexcept nogil:
-    """The Canberra or Bray-Curtis distance of two rows, multiplied by `scale` so that no sum overflows."""
+    """The Canberra or Bray-Curtis distance of two rows, whose values are multiplied by `scale` against overflow."""
     cdef double s = 0, below = 0, a, b
     cdef Py_ssize_t j
     for j in range(f.d):
@@ -134,13 +135,13 @@ cdef double exact_quotient(const formula_t* f, const double* x, const double* q,
     if f.code == CANBERRA:
         return s
     if below == INFINITY:
-        # scaled by 2^-40, a sum of fewer than 2^40 features cannot overflow
+        # the sum over fewer than 2^40 features cannot overflow if all values are multiplied by 2^-40
         return exact_quotient(f, x, q, ldexp(1.0, -40))
     return s / below if below > 0 else 0
 
 
 cdef double exact_form(const formula_t* f, const double* x, const double* q) noexcept nogil:
-    """The standardised Euclidean distance or the Mahalanobis distance."""
+    """The standardised Euclidean distance or the Mahalanobis distance of a row x of the panel and a query q."""
     cdef double s = 0, inner, t
     cdef Py_ssize_t j, k
     for j in range(f.d):
@@ -152,9 +153,9 @@ cdef double exact_form(const formula_t* f, const double* x, const double* q) noe
             for k in range(f.d):
                 inner += f.V[j * f.d + k] * (x[k * ROWS] - q[k])
             s += t * inner
-    if not isfinite(s):  # a term has overflowed, or infinities of both signs have been added
+    if not isfinite(s):  # a term has overflowed; the sum is NaN if terms of both signs have
         return INFINITY
-    return sqrt(s) if s > 0 else 0  # rounding may make the sum negative, of which no root can be taken
+    return sqrt(s) if s > 0 else 0  # rounding may make the sum slightly negative
 
 
 cdef double exact(const formula_t* f, Py_ssize_t row, const double* q, const double* notes) noexcept nogil:
@@ -173,12 +174,12 @@ cdef double exact(const formula_t* f, Py_ssize_t row, const double* q, const dou
         return 2 * asin(a if a < 1 else 1.0)
     for j in range(f.d):
         s += x[j * ROWS] * q[j]
-    a = sqrt(f.notes[row] * notes[0])  # the root of a square is exact, so that a row is at distance 0 from itself
+    a = sqrt(f.notes[row] * notes[0])  # for equal rows the exact root of a square, so that their distance is 0
     b = 1 - s / (a if a > 0 else 1.0)
     return 0 if b < 0 else (2 if b > 2 else b)
 
 
-# the debug build's check for a divisor of 0, which does not work for vectors, is off in the next function
+# cdivision turns off the debug build's check for divisors of 0, which does not work for vectors
 @cdivision(True)
 cdef unsigned int near_quotients(const formula_t* f, const double* q, double tau) noexcept nogil:
     cdef const vec_d* x = <const vec_d*> f.panel
@@ -203,7 +204,7 @@ cdef unsigned int near_quotients(const formula_t* f, const double* q, double tau
         s0 = s0 / b0
         s1 = s1 / b1
         most = larger(b0, b1)
-    # a row passes if not (tau < its screen), the approximate distance, so that NaN passes
+    # a row may be near if its screen (approximate distance) is at most tau, or is NaN
     near = at_most_d(s0, spread_d(tau)) | at_most_d(s1, spread_d(tau)) << LANES_D
     near |= ~(at_most_d(s0, s0) | at_most_d(s1, s1) << LANES_D)
     if at_most_d(spread_d(INFINITY), most):
@@ -218,7 +219,7 @@ cdef unsigned int near_forms(const formula_t* f, const double* q, double tau) no
     cdef vec_d s0, s1, a0, a1, p
     cdef Py_ssize_t j, k
     cdef unsigned int near
-    # No row at distance tau or less has a larger sum, after two roundings and underflow. With NaN every row passes.
+    # A bound of the squares of distances up to tau, with a margin for two roundings and underflow; NaN is no bound.
     cdef double limit = NAN if tau == INFINITY else tau * tau * (1 + 1e-15) + 1e-300
     s0 = s1 = spread_d(0)
     if f.code == SEUCLIDEAN:
@@ -299,7 +300,7 @@ cdef void scan_formula(
 
 
 def prepare(int code, double[:, ::1] Q, double[:, ::1] notes_out):
-    """Compute the numbers noted for each query, (n_queries, N_NOTES); centres queries in place for correlation."""
+    """Write the numbers noted for each query, (n_queries, N_NOTES); for correlation, centre the queries in place."""
     cdef Py_ssize_t i
     for i in range(Q.shape[0]):
         if code == CORRELATION:

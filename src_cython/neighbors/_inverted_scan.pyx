@@ -34,7 +34,7 @@ from neighbors._search cimport (
 )
 from _vector cimport LANES_D, at_most_d, lowest_bit, require, spread_d, vec_d
 
-# The number of rows of a panel, chosen so that their sums stay in the second-level cache.
+# The number of rows of a panel, chosen so that one sum for each of them stays in the second-level cache.
 cdef enum:
     PANEL = 1 << 14
 PANEL_ROWS = PANEL
@@ -47,22 +47,26 @@ ctypedef fused sparse_t:
 
 ctypedef struct sparse_s:
     Py_ssize_t d
-    const int64_t* indptr        # (n + 1,) row i of X has the entries indptr[i] to indptr[i + 1]
-    const int* indices           # (n_entries,) the column of each entry of X, row by row
-    const int64_t* column        # (d + 1,) the index in `row` of the first entry of each column
-    const int* row               # (n_entries,) the row of each entry of X, column by column
-    const double* shift          # (n,) each row's term N_x (1 - e) of the screen, the quick bound of a distance
-    const int64_t* query_ptr     # (n_queries + 1,) query i has the entries query_ptr[i] to query_ptr[i + 1]
-    const int* query_indices     # (n_query_entries,) the column of each query entry
-    const double* query          # (n_query_entries,) the value of each query entry
-    # (n_query_entries,) the factor of each query entry in the screen, the quick bound of a distance
+    const int64_t* indptr        # (n + 1,): row i of X has the entries indptr[i] to indptr[i + 1] - 1
+    const int* indices           # (n_entries,): the column of each entry of X, row by row
+    const int64_t* column        # (d + 1,): the index in `row` of the first entry of each column
+    const int* row               # (n_entries,): the row of each entry of X, column by column
+    const double* shift          # (n,): each row's own term of a screen, the quick lower bound of a distance
+    const int64_t* query_ptr     # (n_queries + 1,): query i has the entries query_ptr[i] to query_ptr[i + 1] - 1
+    const int* query_indices     # (n_query_entries,): the column of each nonzero entry of the queries
+    const double* query          # (n_query_entries,): the value of each nonzero entry of the queries
+    # (n_query_entries,): the value of each nonzero entry of the queries, scaled for the screen, a quick lower bound of
+    # a distance
     const double* weight
-    const double* query_norm     # (n_queries,) N_q, each query's squared norm or sum of absolute values
-    # (n_query_entries,) for each query entry the next entry of its column to read; advances during a search
+    const double* query_norm     # (n_queries,): each query's squared norm or, for manhattan, sum of absolute values
+    # (n_query_entries,): for each nonzero entry of the queries, the index of the entry of its column of X that is read
+    # next; advances during a search
     int64_t* cursor
-    double* limit                # (n_queries,) scratch space: the largest screen (quick bound) of a row within tau
-    double* sums                 # (PANEL,) scratch space: the sums of the rows of a panel; zeros between two queries
-    double rounding              # the relative error of values that are rounded to the type of X
+    # (n_queries,) scratch space: a row whose screen, a quick lower bound, reaches this limit is no neighbour
+    double* limit
+    # (PANEL,) scratch space: for each row of a panel the sum of its terms with a query; zeros before each query
+    double* sums
+    double rounding              # the relative error of a number that is rounded to the type of X
 
 
 cdef inline double limit_of(
@@ -86,7 +90,7 @@ cdef inline double exact_pair(
     const metric_t* metric, const floating* x, const int* x_column, Py_ssize_t n_x,
     const double* q, const int* q_column, Py_ssize_t n_q,
 ) noexcept nogil:
-    """The exact sum of the terms of a row and a query, before the root."""
+    """The exact distance, before the root, of a row and a query, given by their entries in ascending columns."""
     cdef Py_ssize_t i = 0, j = 0
     cdef double s = 0
     while i < n_x and j < n_q:
@@ -114,7 +118,7 @@ cdef inline void add_columns(
     const metric_t* metric, const sparse_s* x, const floating* values, Py_ssize_t query, Py_ssize_t first,
     Py_ssize_t last
 ) noexcept nogil:
-    """Add the products of a query's columns to the sums of rows first to last."""
+    """Add the terms of a query's nonzero columns to the sums of rows first to last, for their screens."""
     cdef Py_ssize_t p, at, end
     cdef double* sums = x.sums - first
     cdef double w, v
@@ -227,7 +231,7 @@ def scan(index, Py_ssize_t start, Py_ssize_t stop, state, const floating[::1] va
 
 
 def begin(columns, const int[::1] query_indices, int64_t[::1] cursor_out, Py_ssize_t first):
-    """Set the cursor of each query entry to the first entry of its column at row `first` or after it."""
+    """Set the cursor of each nonzero entry of the queries to the first entry of its column in rows from `first` on."""
     cdef const int64_t[::1] column = columns.start
     cdef const int[::1] row = columns.row
     cdef int64_t low, high, middle
@@ -272,7 +276,7 @@ def norms(
     const int64_t[::1] indptr, const floating[::1] data, Py_ssize_t start, Py_ssize_t stop, bint squared,
     double[::1] norm_out,
 ):
-    """For rows start to stop the sum of x_j^2 if `squared`, otherwise of |x_j|, over the coordinates in their order."""
+    """Write the sum of x_j^2 if `squared`, else of |x_j|, of rows start to stop, over the coordinates in order."""
     cdef Py_ssize_t row, p
     cdef double s, v
     with nogil:

@@ -1,5 +1,5 @@
-# The construction of a kd-tree: rows are sorted into leaves, and boxes are computed. `_kdtree_layout.pxd` describes the
-# layout.
+# The construction of a kd-tree: rows are sorted into leaves, and the boxes around the rows of each node are computed.
+# `_kdtree_layout.pxd` describes the layout.
 from cython cimport floating
 from libc.string cimport memcpy
 
@@ -11,7 +11,7 @@ NODE_CHILDREN = FAN
 
 
 cdef inline Py_ssize_t middle(Py_ssize_t first, Py_ssize_t last) noexcept nogil:
-    """The leaf at which leaves first..last are cut in two, so that the FAN^level leaves of a node stay together."""
+    """The leaf at which leaves first..last are cut in two halves, such that neither half has a part of a child node."""
     cdef Py_ssize_t size = 1
     while size * FAN < last - first:
         size *= FAN
@@ -21,7 +21,7 @@ cdef inline Py_ssize_t middle(Py_ssize_t first, Py_ssize_t last) noexcept nogil:
 cdef Py_ssize_t widest(
     const floating* X, Py_ssize_t d, const Py_ssize_t* rows, Py_ssize_t n, const double* scale
 ) noexcept nogil:
-    """The coordinate with the largest range, times its factor, among 64 of the rows; among all if these are equal."""
+    """The coordinate j with the largest range times scale[j], over 64 of the rows, or over all if the 64 are equal."""
     cdef Py_ssize_t step = max(1, n // 64), i, j, best = 0
     cdef double largest = 0
     cdef floating low, high, x
@@ -45,7 +45,7 @@ cdef Py_ssize_t widest(
 cdef void bracket(
     const floating* keys, Py_ssize_t n, Py_ssize_t rank, floating* low_out, floating* high_out
 ) noexcept nogil:
-    """Choose two keys, from a sorted random sample, between which the key of the given rank most likely lies."""
+    """Choose two keys between which the key of the given rank most likely lies, by a sorted random sample of keys."""
     cdef floating sample[1024]
     cdef Py_ssize_t size = 8, i, hole, place, reach = 2
     cdef unsigned long long state = 88172645463325252
@@ -95,7 +95,7 @@ cdef floating select(
         if below_high <= rank < up_to_high:
             n_less_out[0] = less + below_high
             return high
-        # of the keys below, in and above the bracket, keep the part that has the wanted rank
+        # keep the keys below `low`, between `low` and `high`, or above `high`: the part with the wanted rank
         side = 0 if rank < below_low else (1 if rank < below_high else 2)
         kept = 0
         for i in range(n):
@@ -144,15 +144,16 @@ cdef inline void partition(
 ctypedef struct leaves_t:
     Py_ssize_t d
     Py_ssize_t n
-    const double* scale  # (d,) the factor by which the range of each coordinate is multiplied before a comparison
-    Py_ssize_t* rows     # (n,) row numbers, which are sorted by leaf in place
-    Py_ssize_t* moved    # (n,) scratch space for row numbers while they are sorted
+    # (d,): a factor for each coordinate's range, by which the widest coordinate of a node is chosen
+    const double* scale
+    Py_ssize_t* rows     # (n,): row numbers, which are sorted by leaf in place
+    Py_ssize_t* moved    # (n,): scratch space for row numbers while they are sorted
 
 
 cdef void sort_leaves(
     const leaves_t* s, const floating* X, Py_ssize_t first, Py_ssize_t last, floating* keys, floating* scratch
 ) noexcept nogil:
-    """Sort the rows of leaves first..last in s.rows, so that each leaf holds its rows; keys and scratch are (n,)."""
+    """Sort the row numbers of leaves first..last in s.rows by leaf; keys and scratch are scratch space, (n,)."""
     cdef Py_ssize_t begin = first * LEAF, end = min(last * LEAF, s.n), cut, i, j, n_less
     cdef Py_ssize_t cursor[3]
     cdef floating pivot
@@ -173,7 +174,7 @@ cdef void sort_leaves(
 
 
 def build_leaves(leaves, Py_ssize_t first, Py_ssize_t last, floating[::1] keys, floating[::1] scratch):
-    """Sort the rows of leaves first..last of a LeafSort of `fastclf/neighbors/kdtree.py` into their leaves."""
+    """Sort the row numbers of leaves first..last by leaf, in a LeafSort of `fastclf/neighbors/kdtree.py`."""
     cdef leaves_t s
     cdef const floating[:, ::1] X = leaves.X
     cdef const double[::1] scale = leaves.scale
@@ -183,7 +184,7 @@ def build_leaves(leaves, Py_ssize_t first, Py_ssize_t last, floating[::1] keys, 
         sort_leaves(&s, &X[0, 0], first, last, &keys[0], &scratch[0])
 
 
-# The functions below cut a node of many rows in steps, between which Ctrl-C is obeyed.
+# The functions below are the short steps by which a node of many rows is cut in two; Ctrl-C is obeyed between them.
 
 
 def cut_leaf(Py_ssize_t first, Py_ssize_t last):
@@ -192,7 +193,7 @@ def cut_leaf(Py_ssize_t first, Py_ssize_t last):
 
 
 def widest_side(const floating[:, ::1] X, const Py_ssize_t[::1] rows, const double[::1] scale):
-    """The coordinate in which the given rows have the largest range, times the coordinate's factor in `scale`."""
+    """The coordinate j in which a sample of the given rows has the largest range times scale[j]."""
     return widest(&X[0, 0], X.shape[1], &rows[0], rows.shape[0], &scale[0])
 
 
@@ -200,7 +201,7 @@ def gather_keys(
     const floating[:, ::1] X, Py_ssize_t j, Py_ssize_t start, Py_ssize_t stop, const Py_ssize_t[::1] rows,
     floating[::1] keys,
 ):
-    """For i from start to stop, copy coordinate j of row rows[i], the key by which rows are partitioned, to keys[i]."""
+    """Write the keys by which rows are partitioned: keys[i] = X[rows[i], j] for i from start to stop."""
     cdef Py_ssize_t i
     with nogil:
         for i in range(start, stop):
@@ -208,7 +209,7 @@ def gather_keys(
 
 
 def select_key(const floating[::1] keys, Py_ssize_t rank, floating[::1] scratch):
-    """The pair (key of the given rank in ascending order, number of smaller keys)."""
+    """The key of the given rank, counted from 0 in ascending order, and the number of smaller keys."""
     cdef Py_ssize_t n_less
     cdef floating key
     with nogil:
@@ -220,7 +221,7 @@ def partition_rows(
     const floating[::1] keys, const Py_ssize_t[::1] rows, Py_ssize_t start, Py_ssize_t stop, floating pivot,
     Py_ssize_t[::1] cursor, Py_ssize_t[::1] moved,
 ):
-    """Append rows start to stop to two lists in `moved`: those with keys below the pivot, and those above it."""
+    """Append rows[start:stop] to two lists in `moved`: rows with keys below the pivot, and rows with keys above."""
     with nogil:
         partition(&keys[start], &rows[start], stop - start, pivot, &cursor[0], &moved[0])
 
@@ -229,7 +230,7 @@ def pack_leaves(
     const floating[:, ::1] X, const Py_ssize_t[::1] rows, Py_ssize_t start, Py_ssize_t stop,
     floating[:, :, ::1] panels, floating[:, :, :, ::1] boxes,
 ):
-    """Fill the panels of leaves start..stop, and their boxes in the nodes above; the last row pads the last leaf."""
+    """Fill the panels of leaves start..stop, and write the leaves' boxes; the last row of X pads the last leaf."""
     cdef Py_ssize_t d = X.shape[1], n = X.shape[0], leaf, j, r, row
     cdef floating low, high
     with nogil:
@@ -248,7 +249,7 @@ def pack_leaves(
 
 
 def pack_nodes(floating[:, :, :, ::1] boxes, floating[:, :, :, ::1] boxes_above):
-    """Write the box of each node into the node above it. The box of a missing child is empty: (inf, -inf)."""
+    """Write each node's box, the union of its children's boxes, into its parent; a missing child has (inf, -inf)."""
     cdef Py_ssize_t node, j, c
     cdef floating low, high
     with nogil:

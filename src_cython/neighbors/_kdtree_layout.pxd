@@ -6,7 +6,8 @@
 # its children coordinate by coordinate (boxes[node][low or high][j][c]), and a leaf holds its rows likewise
 # (panels[leaf][j][r]), so that one pass of vectors screens all children of a node, or all rows of a leaf.
 
-# LEAF and FAN are multiples of the number of lanes of the widest vector.
+# LEAF, the number of rows of a leaf, and FAN, the number of children of a node, are multiples of the number of lanes of
+# the widest vector.
 cdef enum:
     LEAF = 32
     FAN = 16

@@ -28,11 +28,12 @@ from _status cimport FASTCLF_OK
 
 cdef enum:
     STACK = (FAN + 1) * MAX_HEIGHT
-    LIST = 32      # the neighbours of a query are kept in a sorted list up to this k, and in a heap for a larger k
+    LIST = 32      # the largest k for which a query's neighbours are kept in a sorted list; a larger k takes a heap
 
 STACK_SIZE = STACK
 
-# The reasons why a walk ends: all queries are answered, the budget of nodes is spent, or the buffer is nearly full.
+# The reasons why a walk ends: all queries are answered, the budget of nodes is spent, or the buffer of hits is
+# nearly full.
 cdef enum:
     DONE
     SPENT
@@ -51,30 +52,34 @@ ctypedef struct tree_t:
     Py_ssize_t d
     Py_ssize_t n_rows
     Py_ssize_t height                # the level of the root; leaves have level 0
-    Py_ssize_t n_nodes[MAX_HEIGHT]   # the number of nodes of each level
-    Py_ssize_t first[MAX_HEIGHT]     # the index in `boxes` of the first node of each level
-    const Py_ssize_t* rows           # (n_rows,) the row numbers of X, leaf by leaf
+    Py_ssize_t n_nodes[MAX_HEIGHT]   # the number of nodes of each level; the nodes of level 0 are the leaves
+    Py_ssize_t first[MAX_HEIGHT]     # the index in the array of boxes of the first node of each level
+    const Py_ssize_t* rows           # (n_rows,): the row numbers of X, leaf by leaf
 
-# A walk can be interrupted and resumed. Its stack holds nodes that may have near rows, each with the screen of its box;
-# of two children of one node, the nearer lies above the farther. A walk begins at the query's home, the node of level 1
-# that most likely has the nearest rows. The bottom of the stack is the path from the home to the root; one child of
-# each node on this path has been visited already.
+# The state of a walk, the search of a tree for one query after another, which can be interrupted and resumed. The stack
+# holds nodes that may have near rows, each with a lower bound of the distances of its rows; of two children of a node,
+# the nearer lies above the farther. The walk for a query begins at its home, the node of level 1 that most likely has
+# the nearest rows. The bottom of the stack is the path from the home to the root; one child of each node on this path
+# has been visited already.
 ctypedef struct walk_t:
     search_t* s
     const tree_t* tree
-    const Py_ssize_t* order       # (n_queries,) the order in which queries are answered
-    const Py_ssize_t* homes       # (n_queries,) the home of each query, the node at which its walk begins
+    const Py_ssize_t* order       # (n_queries,): the order in which queries are answered
+    const Py_ssize_t* homes       # (n_queries,): the home of each query, the node at which its walk begins
     Py_ssize_t* n_begun           # the number of queries begun so far
     Py_ssize_t* height            # the number of nodes on the stack
     Py_ssize_t* n_hits            # the number of hits, rows found within the radius of their query, in the buffer
     Py_ssize_t* n_kept            # the number of hits in the buffer that belong to completed queries
-    # (STACK,) the screen of the box of each node on the stack, a bound of its rows' distances
+    # (STACK,): for each node on the stack the screen of its box, a lower bound of its rows' distances
     double* near
-    Py_ssize_t* node              # (STACK,) in one number: a node's number, its level, and whether it is on the path
+    # (STACK,): each node on the stack as one number, made of its number, its level, and whether it is on the path from
+    # home
+    Py_ssize_t* node
+    # to root
 
 
 cdef void fill_tree(tree_t* tree, Py_ssize_t d, Py_ssize_t n_rows, const Py_ssize_t* rows) noexcept nogil:
-    """Compute the height, the number of nodes and the first node of each level from the number of rows."""
+    """Fill in a tree_t; the height and the number of nodes of each level follow from the number of rows."""
     cdef Py_ssize_t n = (n_rows + LEAF - 1) // LEAF, first = 0
     tree.d = d
     tree.n_rows = n_rows
@@ -159,7 +164,7 @@ cdef inline unsigned int children_within(
 cdef inline unsigned int sum_leaf(
     const box_metric_t* metric, const double* panel, const double* q, Py_ssize_t d, double bound, double* s_out
 ) noexcept nogil:
-    """Compute the exact sums of a leaf's rows; returns as bits which rows are within the bound."""
+    """Write the exact distance, before the root, of each row of a leaf; returns as bits which are within `bound`."""
     cdef const vec_d* x = <const vec_d*> panel
     cdef vec_d* out = <vec_d*> s_out
     cdef vec_d s0, s1, s2, s3, spread_q, limit = spread_d(bound)
@@ -188,7 +193,7 @@ cdef inline unsigned int screen_leaf(
     const box_metric_t* metric, const float* panel, const float* q, const double* exact_q, Py_ssize_t d, double bound,
     double* s_out
 ) noexcept nogil:
-    """Compute the exact sums of those rows of a leaf that approximate sums admit; returns as bits which these are."""
+    """Return as bits which rows of a leaf have screens within `bound`; write their exact distances before the root."""
     cdef const vec_f* x = <const vec_f*> panel
     cdef vec_d* out = <vec_d*> s_out
     cdef vec_f s0, s1, spread_q, limit = spread_f(<float> bound)
@@ -246,7 +251,7 @@ cdef inline void visit_leaf(
     const box_metric_t* metric, search_t* s, const tree_t* tree, const floating* panels, Py_ssize_t leaf,
     Py_ssize_t query
 ) noexcept nogil:
-    """Compute the distances of a leaf's rows that are within the bound, and take these rows as neighbours."""
+    """Take the rows of a leaf as neighbours of a query, unless they are beyond the query's bound."""
     cdef Py_ssize_t d = tree.d, r, j
     cdef const floating* panel = panels + leaf * d * LEAF
     cdef const Py_ssize_t* rows = tree.rows + leaf * LEAF
@@ -281,7 +286,7 @@ cdef inline void visit_leaf(
 cdef inline void stack_node(
     walk_t* w, Py_ssize_t base, double near, Py_ssize_t level, Py_ssize_t node, bint on_path
 ) noexcept nogil:
-    """Insert a node into the stack above height `base`, where nearer nodes lie above farther ones."""
+    """Put a node on the stack, below the nearer nodes among those above height `base`."""
     cdef Py_ssize_t place = w.height[0]
     require(place < STACK)
     while place > base and w.near[place - 1] < near:
@@ -306,7 +311,7 @@ cdef void open_node(
     const box_metric_t* metric, walk_t* w, const floating* panels, const floating* boxes, Py_ssize_t query,
     Py_ssize_t level, Py_ssize_t node, bint on_path
 ) noexcept nogil:
-    """Open a node: of its children within the bound, visit the leaves, and put the nodes on the stack."""
+    """Open a node: visit its children within the query's bound if they are leaves; otherwise put them on the stack."""
     cdef search_t* s = w.s
     cdef const tree_t* tree = w.tree
     cdef double near[FAN]
@@ -372,8 +377,7 @@ cdef void find_homes(
     const box_metric_t* metric, const walk_t* w, const floating* boxes, Py_ssize_t start, Py_ssize_t stop,
     Py_ssize_t* homes_out
 ) noexcept nogil:
-    """The home of queries start to stop: the node of level 1 that a descent from nearest child to nearest child finds.
-    """
+    """Find the homes of queries start to stop: nodes of level 1, reached from the root by always the nearest child."""
     cdef const tree_t* tree = w.tree
     cdef double near[FAN]
     cdef Py_ssize_t query, level, node
@@ -488,7 +492,7 @@ cdef int find_block(
 
 
 cdef int find_rows(const model_t* model, const raw_search_t* raw) noexcept nogil:
-    """Find the k nearest rows of at most QUERIES queries, in ascending order."""
+    """Find the k nearest rows of at most QUERIES queries, nearest first, by the kd-tree of a model."""
     cdef const void* panels = model.neighbors.panels
     cdef const void* boxes = model.neighbors.boxes
     if model.neighbors.narrow:

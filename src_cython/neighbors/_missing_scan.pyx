@@ -15,16 +15,16 @@ PANEL_ROWS = 2 * LANES_D
 
 
 cdef inline double limit_of(double tau) noexcept nogil:
-    """An upper bound of the squared distances (d / n) s up to tau, which covers rounding; NaN lets every row pass."""
+    """A bound of the squares of distances up to tau, with a margin for rounding; NaN, no bound, for an infinite tau."""
     return NAN if tau == INFINITY else tau * tau * (1 + 1e-15) + 1e-300
 
 
-# the debug build's check for a divisor of 0, which does not work for vectors, is off in the next function
+# cdivision turns off the debug build's check for divisors of 0, which does not work for vectors
 @cdivision(True)
 cdef void scan_missing(
     search_t* s, const floating* X, const double* Q, double* limit, Py_ssize_t start, Py_ssize_t stop, double* panel
 ) noexcept nogil:
-    """Search rows start to stop; the arrays limit, (n_queries,), and panel, (d, PANEL_ROWS), are scratch space."""
+    """Search rows X[start:stop]; limit, (n_queries,), and panel, (d, PANEL_ROWS), are scratch space."""
     cdef Py_ssize_t d = s.d, first = start, n_rows, row, query, j
     cdef const vec_d* x
     cdef const double* q
@@ -57,7 +57,7 @@ cdef void scan_missing(
                 t1 = or_zero(t1)
                 s0 += t0 * t0
                 s1 += t1 * t1
-            # a row passes if not (limit <= its scaled sum), so that NaN, which the sum is if n = 0, passes
+            # a row is ruled out if limit <= its squared distance; NaN, where no coordinate is shared, rules out nothing
             near = at_most_d(spread_d(limit[query]), spread_d(<double> d) / n0 * s0)
             near |= at_most_d(spread_d(limit[query]), spread_d(<double> d) / n1 * s1) << LANES_D
             near = valid & ~near

@@ -1,4 +1,5 @@
-# The search among distances that the user has computed: a matrix has a row for each query and a column for each row.
+# The search among distances that the user has computed: a matrix with a row for each query and a column for each
+# training row.
 from cython cimport floating
 
 from neighbors._search cimport fill_found, search_t, take

@@ -1,5 +1,5 @@
-# Queries over raw pointers are prepared in the caller's scratch space. `Scan._queries` and `Pass` of
-# `fastclf/neighbors/scan.py` do the same for arrays.
+# Preparation of queries that a C caller passes as raw pointers, in the caller's scratch space. `Scan._queries` and
+# `Pass` of `fastclf/neighbors/scan.py` do the same for arrays.
 from cython cimport floating
 from libc.math cimport INFINITY, fabs, sqrt
 
@@ -12,9 +12,9 @@ cdef extern from "Python.h":
     Py_ssize_t PY_SSIZE_T_MAX
 
 cdef enum:
-    QUERIES = 32       # the largest number of queries that are searched together
+    QUERIES = 32       # the largest number of queries in a block, which is searched as a whole
     PANEL_BYTES = 128  # the number of bytes that one coordinate of all rows of a panel takes: two of the widest vectors
-    FEW_QUERIES = 2    # for at most this number of queries, rows of X are read in place, not from panels
+    FEW_QUERIES = 2    # the largest number of queries for which rows of X are read in place, not copied to panels
 
 
 cdef inline Py_ssize_t scratch_bytes(Py_ssize_t d) noexcept nogil:
@@ -62,7 +62,7 @@ cdef inline double rounding(int metric, const double* q, const floating* rounded
 cdef inline int measure_norm(
     int metric, const double* q, Py_ssize_t d, double* norm2_out, double* error_out, double* scale_out
 ) noexcept nogil:
-    """For cosine and dot, compute a query's squared norm, its `query_error`, and the divisor of its rounded copy."""
+    """Write a query's squared norm, its norm (0 for cosine), and the divisor of its copy for approximate distances."""
     norm2_out[0] = squared_norm(q, d)
     error_out[0] = 0
     scale_out[0] = 1
@@ -74,7 +74,8 @@ cdef inline int measure_norm(
         if norm2_out[0] > 0:
             scale_out[0] = sqrt(norm2_out[0])
     else:
-        # a query's norm below this number, `_LEAST_NORM` of `fastclf/neighbors/scan.py`, counts as 0
+        # a norm below 1e-140, `_LEAST_NORM` of `fastclf/neighbors/scan.py`, counts as 0: all distances are then
+        # computed
         error_out[0] = sqrt(norm2_out[0])
         if error_out[0] < 1e-140:
             error_out[0] = 0

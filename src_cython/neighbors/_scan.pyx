@@ -34,7 +34,8 @@ CODES = {
     "hamming": HAMMING, "minkowski": MINKOWSKI, "cosine": COSINE, "dot": DOT,
 }
 
-# Blocks of queries are padded to a multiple of this number; no row passes the bounds of padding queries.
+# The number of queries that are screened together. A block of queries is padded to a multiple of it, by queries whose
+# bounds no row passes.
 GROUP = 4
 
 # The number of rows of a panel, by the dtype of X.
@@ -99,7 +100,7 @@ cdef inline void screen_tile(
     const metric_t* metric, const vec* panel, const vec* queries, Py_ssize_t d, const double* bound,
     unsigned int* near_out
 ) noexcept nogil:
-    """Find, for each of 4 queries, which rows of a panel have screens (quick bounds of distances) within the limit."""
+    """Write for each of 4 queries, as bits, which rows of a panel have an approximate distance within the bound."""
     cdef const vec* q0 = queries
     cdef const vec* q1
     cdef const vec* q2
@@ -162,7 +163,7 @@ cdef void measure_panel(
     cdef const double* q = s.query + query * s.d
     cdef Py_ssize_t r
     cdef unsigned int many = 0
-    # for cosine the panel has rows divided by their norms, whose rounding an exact distance must not have
+    # for cosine the rows in the panel are divided by their norms and rounded, so that exact distances need X
     if metric_t is not cosine_t:
         many = near & (near - 1)
         many &= many - 1
@@ -174,7 +175,7 @@ cdef void measure_panel(
         near &= near - 1
         if not many:
             measure(metric, s, X, first + r, query)
-        # a sum beyond the bound belongs to no neighbour, so that its root is not computed
+        # a row whose sum is beyond the bound is no neighbour, so that the root need not be computed
         elif metric_t is dot_t or sums[r] <= s.bound[query]:
             offer(metric, s, root(metric, sums[r], s.d, first + r, query), first + r, query, panel[0])
 
@@ -213,7 +214,7 @@ cdef void scan_rows(
     const metric_t* metric, search_t* s, const floating* X, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
     cdef Py_ssize_t d = s.d, row, query, first, last
-    # several queries share each chunk of rows while it is in the first-level cache
+    # the number of rows that stay in the first-level cache while all queries are compared with them
     cdef Py_ssize_t n_rows = max(1, 16384 // (d * <Py_ssize_t> sizeof(floating)))
     cdef const floating* x
     cdef const floating* q
@@ -280,7 +281,7 @@ def scan(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, metric, st
     cdef search_t s
     cdef metrics_t m
     cdef floating[:, ::1] panel = state.panel
-    cdef floating* scratch = NULL  # NULL if the search has no panel, and so reads the rows of X in place
+    cdef floating* scratch = NULL  # the panel; NULL for a search that reads the rows of X in place
     fill_metric(&m, metric, state.queries.query_norm2)
     fill_search(&s, X.shape[0], state, X[0, 0])
     if panel is not None:
@@ -296,7 +297,7 @@ cdef int find_block(const model_t* model, const raw_search_t* raw, const floatin
     cdef metrics_t m = metrics_of(model)[0]
     cdef char* scratch = raw.scratch
     cdef Py_ssize_t query, d = model.n_features, width = ROWS_F if floating is float else ROWS_D
-    # for few queries, the rows of X are read in place if they have at least two vectors of coordinates
+    # whether rows of X are read in place, not packed into panels: for few queries, if a row fills two vectors
     cdef bint by_rows = raw.n <= FEW_QUERIES and d >= width
     cdef floating* panel = <floating*> piece(&scratch, d * PANEL_BYTES)
     cdef int status = prepare(model, raw, &m, &s, &scratch, X[0])
@@ -309,7 +310,7 @@ cdef int find_block(const model_t* model, const raw_search_t* raw, const floatin
 
 
 cdef int find_rows(const model_t* model, const raw_search_t* raw) noexcept nogil:
-    """Find the k nearest rows of at most QUERIES queries, in ascending order."""
+    """Find the k nearest rows of at most QUERIES queries, nearest first, by a scan of all rows of a model."""
     if model.neighbors.narrow:
         return find_block(model, raw, <const float*> model.neighbors.X)
     return find_block(model, raw, <const double*> model.neighbors.X)
@@ -319,7 +320,7 @@ cdef int measure_block(
     const floating* X, Py_ssize_t n_rows, const floating* Q, Py_ssize_t n_queries, Py_ssize_t d, double* out,
     char* scratch
 ) noexcept nogil:
-    """out[q][r] = |Q[q] - X[r]|^2, summed over the coordinates in order."""
+    """Write the squared distances out[q][r] = |Q[q] - X[r]|^2, summed over the coordinates in their order."""
     cdef euclidean_t metric
     cdef Py_ssize_t width = ROWS_F if floating is float else ROWS_D
     cdef floating* panel = <floating*> piece(&scratch, d * PANEL_BYTES)
@@ -398,7 +399,7 @@ def merge(
 
 
 def sort(double[:, ::1] distance, Py_ssize_t[:, ::1] index):
-    """Turn each query's heap into a list in ascending order, in place."""
+    """Turn each query's heap of (distance, row) pairs into a list in ascending order, in place."""
     cdef Py_ssize_t query
     with nogil:
         for query in range(distance.shape[0]):
@@ -406,7 +407,7 @@ def sort(double[:, ::1] distance, Py_ssize_t[:, ::1] index):
 
 
 def squared_norms(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, double[::1] norm2_out):
-    """The exact sums x'x of rows X[start:stop], over the coordinates in their order."""
+    """Write the squared norm of each of the rows X[start:stop], summed over the coordinates in their order."""
     cdef Py_ssize_t row, j, d = X.shape[1]
     cdef double s, x
     with nogil:

@@ -1,4 +1,5 @@
-# The state of one thread's search for a block of queries: for each query the k nearest rows, or all hits, so far.
+# The state of one thread's search for a block of queries: for each query the k nearest rows so far, or the hits, all
+# rows within a radius.
 #
 # The kernel of a scan, a filter or a tree calls `measure` for each row that may be near, which computes the distance,
 # or `offer` with a distance; in the end it calls `measure_waiting`. A kernel that computes distances and bounds by
@@ -18,33 +19,34 @@ ctypedef struct search_t:
     Py_ssize_t n_rows
     Py_ssize_t n_queries
     const double* query           # (n_queries, d): the queries, from which exact distances are computed
-    # (n_queries, d) in X's type: the queries for screens (quick bounds); padded to a multiple of 4 rows
+    # (n_queries, d): the queries, rounded to X's type, for screens (approximate distances); padded to a multiple of 4
+    # rows
     const void* screen_query
-    # (n_queries,) the distance between each query and its copy in X's type; for dot the query's norm
+    # (n_queries,): the distance of each query from its copy rounded to X's type; for the metric dot the query's norm
     const double* query_error
-    double* tau                   # (n_queries,) tau: the distance beyond which a row is no neighbour of the query
-    # (n_queries,): the largest screen (a bound by rounded values) of a row within tau; -1 for padding queries
+    double* tau                   # (n_queries,): tau, the distance beyond which a row is no neighbour of the query
+    # (n_queries,): a bound of the screens (approximate distances) of all rows within tau; -1 for padding queries
     double* bound
-    Py_ssize_t k                  # the number of neighbours of each query; 0: all rows within tau are wanted
-    double* distance              # (n_queries, k) the distances of each query's heap of (distance, row) pairs
-    Py_ssize_t* index             # (n_queries, k) the row numbers of each query's heap of (distance, row) pairs
-    const unsigned char* allowed  # (n_rows,) 1 for each row that may be found; NULL: all rows may be found
-    # (n_queries,) for a query that is itself a row, this row's number, as it must not be found; or NULL
+    Py_ssize_t k                  # the number of neighbours of each query; 0: all rows within the radius tau
+    double* distance              # (n_queries, k): the distances of each query's k nearest rows so far, a heap
+    Py_ssize_t* index             # (n_queries, k): the row numbers of each query's k nearest rows so far
+    const unsigned char* allowed  # (n_rows,): 1 for each row that may be found; NULL: all rows may be found
+    # (n_queries,): the number of the row that each query is and must not find; NULL: queries are no rows of X
     const Py_ssize_t* self_row
-    Py_ssize_t* hit_query         # (capacity,) the query number of each hit, a row found within the query's radius
-    Py_ssize_t* hit_row           # (capacity,) the row number of each hit, a row found within the query's radius
-    # (capacity,) the distance from the query of each hit, a row found within the query's radius
+    Py_ssize_t* hit_query         # (capacity,): the query number of each hit, a row found within the query's radius
+    Py_ssize_t* hit_row           # (capacity,): the row number of each hit, a row found within the query's radius
+    # (capacity,): the distance of each hit, a row found within the query's radius, from the query
     double* hit_distance
     Py_ssize_t n_hits
     Py_ssize_t capacity
-    # the number of (row, query) pairs that passed the screen, a quick test, and are not yet measured
+    # the number of (row, query) pairs that passed a quick test and whose distances are not yet computed
     Py_ssize_t n_waiting
     Py_ssize_t waiting_query[4]
     Py_ssize_t waiting_row[4]
 
 
 cdef inline bint take(search_t* s, double distance, Py_ssize_t row, Py_ssize_t query) noexcept nogil:
-    """Put a row at this distance into the query's heap, or among its hits; return whether tau became smaller."""
+    """Add a row at the given distance to the query's nearest rows, or to its hits; return whether tau became less."""
     cdef Py_ssize_t k = s.k
     require(0 <= row < s.n_rows and 0 <= query < s.n_queries and not isnan(distance))
     if not distance <= s.tau[query]:
@@ -67,13 +69,13 @@ cdef inline bint take(search_t* s, double distance, Py_ssize_t row, Py_ssize_t q
 cdef inline void offer(
     const metric_t* metric, search_t* s, double distance, Py_ssize_t row, Py_ssize_t query, floating like
 ) noexcept nogil:
-    """Put a row at this distance into the query's heap or hits, like `take`; lower the bound if tau became smaller."""
+    """Add a row at the given distance to the query's nearest rows, or to its hits; adapt the screen's bound to tau."""
     if take(s, distance, row, query):
         s.bound[query] = screen_bound(metric, s.tau[query], s.query_error[query], s.d, like)
 
 
 cdef inline void measure_waiting(const metric_t* metric, search_t* s, const floating* X) noexcept nogil:
-    """Compute the distances of the waiting (row, query) pairs, at most four, side by side."""
+    """Compute the distances of the (row, query) pairs that wait, at most four, side by side, and offer the rows."""
     cdef const floating* x[4]
     cdef const double* q[4]
     cdef double sums[4]
@@ -94,7 +96,7 @@ cdef inline void measure_waiting(const metric_t* metric, search_t* s, const floa
 cdef inline void measure(
     const metric_t* metric, search_t* s, const floating* X, Py_ssize_t row, Py_ssize_t query
 ) noexcept nogil:
-    """Let a (row, query) pair wait; compute four distances at once. Until then tau may be too large, not too small."""
+    """Let a (row, query) pair wait until there are four; then compute four distances at once, which is faster."""
     require(s.n_waiting < 4)
     if s.allowed != NULL and not s.allowed[row]:
         return
@@ -142,7 +144,7 @@ cdef inline double screen_row(
     return s
 
 
-# The numbers by which kernels know the metrics; `CODES` of `_scan.pyx` maps names to numbers.
+# The numbers of the metrics in kernels. `CODES` of `_scan.pyx` maps the metrics' names to these numbers.
 cdef enum:
     EUCLIDEAN
     SQEUCLIDEAN
