@@ -93,7 +93,7 @@ def resolve_metric(metric, p=2, metric_params=None):
 
 
 def _resolve_function(metric, params):
-    """The Metric for a user's function, which is a Python function or compiled."""
+    """The Metric for the user's function `metric`, a Python function or a compiled one."""
     compiled = as_compiled(metric)
     triangle = params.pop("triangle", False)
     if not isinstance(triangle, bool):

@@ -110,14 +110,16 @@ def _require_spare_rows(name, value):
 class Neighbors(Estimator):
     """The base of all estimators by nearest neighbours: parameters, fitted rows, change of the rows, and the search."""
 
-    # The attributes that are arrays with one entry for each fitted row.
+    # The names of the attributes that are arrays with one entry for each fitted row, or None.
     _columns = ("_weight", "_allowed")
 
-    _tree = None  # scikit-learn's private tree, which PyOD asks for; None: `kneighbors` is to be asked instead
+    # scikit-learn's private attribute of a tree, which PyOD reads; None makes PyOD call `kneighbors` instead
+    _tree = None
 
     _ids = None  # the RowIds of the fitted rows; None: the rows have no ids
 
-    _optional_k = False  # whether the parameter n_neighbors may be None, so that a search must state it
+    # whether the parameter n_neighbors may be None; a search for neighbours must then be told their number
+    _optional_k = False
 
     _state_table = declare(
         n_samples_fit_=Size("n_rows"),
@@ -148,10 +150,10 @@ class Neighbors(Estimator):
             require_choice("metric", metric, sorted(NAMED))
 
     def _check_voting(self):
-        """Check the parameters that say how neighbours vote; does nothing in classes without votes."""
+        """A hook for subclasses in which neighbours vote: check the parameters that say how."""
 
     def _read_targets(self, y):
-        """The targets of a fit in the form that a class keeps; the base keeps them as they are."""
+        """A hook for subclasses: convert the targets y of a fit into the form that the class stores."""
         return y
 
     def _fit_rows(self, X, sample_weight=None, y=None, labels=None, ids=None):
@@ -208,7 +210,8 @@ class Neighbors(Estimator):
             "_spare_rows": {},
         }, y
 
-    # Private attributes that estimators of scikit-learn read from a fitted estimator by nearest neighbours.
+    # The next two properties are private attributes of scikit-learn's estimators by nearest neighbours. Estimators of
+    # scikit-learn read them from a fitted estimator that they are given.
 
     @property
     def _fit_X(self):
@@ -225,7 +228,7 @@ class Neighbors(Estimator):
         return hasattr(self, "n_features_in_")
 
     def _add_rows(self, X, sample_weight=None):
-        """Check rows to add and return (the number of rows, the new attributes). The estimator is not changed."""
+        """Check rows X to be added; return (the number of rows, a dict of the fitted attributes that change)."""
         self._require_rows("added")
         rows = self._new_samples(X)
         weight = as_sample_weight(sample_weight, len(rows), all_zero=True)
@@ -243,7 +246,7 @@ class Neighbors(Estimator):
         return len(rows), attributes
 
     def _more_ids(self, ids, n):
-        """A dict of the new `_ids`, the ids of the fitted rows and of n added rows; empty if rows have no ids."""
+        """The attribute `_ids` after n rows with these ids are added, in a dict; an empty dict if rows have no ids."""
         if (ids is None) != (self._ids is None):
             came = "None, but the fitted rows have ids" if ids is None else "given, but the fitted rows have no ids"
             raise ValueError(f"ids is {came}; ids for all rows, from the first fit on, or for none are wanted")
@@ -290,11 +293,11 @@ class Neighbors(Estimator):
             raise ValueError(f"with metric='precomputed' no rows can be {done}; a new fit is wanted")
 
     def _extend(self, attributes, name, array, more):
-        """Append entries to an array; store the longer array and its spare rows by name in the dict `attributes`."""
+        """Store in the dict `attributes` the fitted array `name`, extended by the rows `more`, and its spare rows."""
         attributes[name], attributes["_spare_rows"][name] = self._spare_rows.get(name, SpareRows()).extend(array, more)
 
     def _without(self, rows):
-        """Check row numbers and return the estimator's attributes without these rows. The estimator is not changed."""
+        """Check row numbers to remove; return a dict of the fitted attributes without these rows (empty: no change)."""
         self._require_fitted()
         n = self.n_samples_fit_
         rows = _row_numbers(rows, n)

@@ -24,35 +24,36 @@ builder = _simd.load("neighbors._cells_build")
 # million rows of 128 features, 1000 cells leave 24,000 rows to screen, 2000 cells 21,000, and 4000 cells 19,000.
 _CELLS_PER_ROOT = 2.0
 
-# The smallest number of rows that cells have on average.
+# The smallest average number of rows per cell; a smaller X has fewer cells.
 _CELL_ROWS = 16
 
-# The centres of the cells are means of a sample of rows, which has this number of rows per centre.
+# The number of sampled rows per centre; each cell's centre is a mean of sampled rows.
 _SAMPLED_ROWS = 64
 
-# The largest size of the sample of rows in bytes, unless the sample then had less than one row per centre.
+# The largest size, in bytes, of the sample of rows from which centres are computed. A sample with only one row per
+# centre may be larger.
 _SAMPLED_BYTES = 1 << 26
 
 # The number of iterations of Lloyd's algorithm, which moves the centres of the cells.
 _ITERATIONS = 6
 
-# In a search for at most _ALONE queries: a query whose ranges of near cells have more than this share of all codes is
-# answered by the filter, which reads all codes in order.
+# In a search for at most _ALONE queries, the filter, which reads all codes in order, answers each query whose near
+# cells have more than this share of all codes.
 _MOST_ALONE = 0.8
 _ALONE = 4
 
-# In a search for more than _ALONE queries: a query whose ranges of near cells have more than this share of all codes is
-# answered by the filter, which reads each code once for many queries.
+# In a search for more than _ALONE queries, the filter, which reads each code once for many queries, answers each query
+# whose near cells have more than this share of all codes.
 _MOST_OF_MANY = 0.2
 
-# If the filter had to answer more than half of the queries of a block, counted from this number of queries on, it
-# answers the rest of the block too.
+# Once at least this number of queries of a block, and more than half of the queries so far, have been left to the
+# filter, the rest of the block is left to the filter, too.
 _TRIED = 16
 
 # The largest number of queries in a block; also the largest number that the filter answers at once.
 _BLOCK_QUERIES = 1 << 12
 
-# Work with fewer multiply-adds than this is done faster than a thread is woken.
+# Work of fewer multiply-adds than this runs on one thread, because waking a second thread takes longer.
 _THREAD_WORK = 1 << 20
 
 # The number of panels of 16 rows that the first kernel call searches, before the duration of a panel is known.
@@ -70,17 +71,20 @@ class Visit(FilterPass):
     def __init__(self, search, queries, found, cells, most):
         super().__init__(search, queries, found, None, n_lists=1)
         n_cells, n_padded = len(cells.centers), len(cells.center_square)
-        # (5,) intp: the progress of the search, in five numbers whose places `_cells_search.pyx` names
+        # (5,) intp: where a kernel call has interrupted the search, and the next call resumes it; `_cells_search.pyx`
+        # names the five numbers
         self.position = np.array([0, -1, 0, 0, 0])
         # (2,) intp: the number of the cell whose centre is nearest to the query, and the squared distance of this
         # centre
         self.home = np.empty(2, np.intp)
-        # (n_padded,) intc each: the squared distances of all centres from the query, and from the centre nearest to the
-        # query
+        # (n_padded,) intc each: the squared distances of all cells' centres from the query, and from the centre that is
+        # nearest to the query
         self.far, self.home_far = np.empty((2, n_padded), np.intc)
-        # (n_cells,) intp each: for each cell, the range of its panels that may have near rows
+        # (n_cells,) intp each: the first panel of each range of codes that is to be searched, and the panel after its
+        # last one
         self.begin, self.end = np.empty((2, n_cells), np.intp)
-        # the largest share of all panels that is searched for a query; the filter answers queries that need more
+        # the largest share of all panels of codes that is searched for a query; queries that need more are left to the
+        # filter
         self.most = most
 
 
@@ -155,7 +159,7 @@ class Cells(Index):
         self._sort(centers, cell, threads)
 
     def _sort(self, centers, cell, threads):
-        """Order the rows by cell, then by their distance from the centre, then by row, and copy the codes."""
+        """Order rows and codes by cell, then by distance from the cell's centre, then by row number."""
         plain, n, panel = self.plain, len(cell), builder.PANEL_ROWS
         counts = np.bincount(cell, minlength=len(centers))
         taken = np.flatnonzero(counts)
@@ -169,8 +173,8 @@ class Cells(Index):
         ends = np.cumsum(counts)
         n_places = _up(int(self.starts[-1]) * panel, builder.BLOCK_ROWS)
         self.rows = np.full(n_places, n)
-        # Each cell begins with a new panel, so that the rows of a cell are shifted by the number of unused places in
-        # the panels of all earlier cells.
+        # Each cell begins with a new panel: the place of a row is its rank in `order` plus the number of unused places
+        # in the panels of all earlier cells.
         self.rows[np.arange(n) + np.repeat(panel * self.starts[:-1] - (ends - counts), counts)] = order
         firsts = self.rows[: panel * self.starts[-1] : panel]
         self.first_key, self.last_key = key[firsts], key[order[ends - 1]]
@@ -200,7 +204,7 @@ class Cells(Index):
             part, heaps = search.of(slice(*block)), Heaps.of(distance_out, index_out, *block)
             state = Visit(part, self.plain._queries(part), heaps, self, most)
             n_left = done = 0
-            # the range has no end of its own; a return ends the loop when all queries of the block are answered
+            # the range is unlimited; a return ends the loop once all queries of the block are answered
             for start, stop in ranges(0, 1 << 62, _FIRST_PANELS, 1 << 20):
                 outcome = kernels.visit(self.X, self, state, stop - start)
                 if outcome == kernels.CROWDED:
@@ -221,7 +225,7 @@ class Cells(Index):
         require_full(index_out, search.fewer)
 
     def _answer_left(self, search, left, distance_out, index_out):
-        """Let the filter answer the queries whose numbers are in `left`."""
+        """Answer, by the filter instead of the cells, the queries whose numbers are in `left`."""
         query_bytes = 8 * search.queries.shape[1] + 32 * index_out.shape[1]
         size = int(max(1, min(_BLOCK_QUERIES, search.memory * 1e6 / 4 / query_bytes)))
         for first in range(0, len(left), size):
@@ -239,7 +243,7 @@ class Cells(Index):
         self.plain.within(search, radius, indices_out, distances_out)
 
     def _cut(self, search, k):
-        """A pair: the number of threads, and blocks of queries, as (start, stop), that fit into the memory."""
+        """(number of threads, pairs (start, stop) of blocks of queries), by which the search fits into its memory."""
         (n, d), n_queries = self.X.shape, len(search.queries)
         query_bytes = 16 * k + 2 * self.plain.width + 64 + d * (16 if search.queries.dtype == self.X.dtype else 56)
         threads = min(n_threads(search.n_jobs), n_queries) if n_queries * n >= _THREAD_WORK else 1
@@ -290,7 +294,7 @@ def _moved(sample, n_sampled, centers, threads):
 
 
 def _in_panels(centers):
-    """A pair: the codes of the centres in panels of 16, and the centres' squared norms; zeros fill the last panel."""
+    """(the codes of the cells' centres in panels of 16; the centres' squared norms); zeros fill the last panel."""
     n, width = centers.shape
     padded = np.zeros((_up(n, builder.PANEL_ROWS), width), np.int8)
     padded[:n] = centers
@@ -301,7 +305,7 @@ def _in_panels(centers):
 
 
 def _in_ranges(function, n, threads, unit=2 * builder.PANEL_ROWS):
-    """Call function(start, stop) for ranges of n items, which begin at multiples of `unit`, on all threads."""
+    """Call function(start, stop), on threads, for ranges that cover n items; ranges begin at multiples of `unit`."""
 
     def work(part):
         for first, last in ranges(*part, 1):

@@ -22,7 +22,7 @@ from ..sums.class_sums import class_count_spans
 from ..sums.moments import class_moments, moment_bounds
 from .nearest import NearestNeighbors
 
-# The number of entries of X that are processed at a time, so that temporary arrays are small.
+# The largest number of entries of X in a temporary array.
 _BLOCK_NUMBERS = 1 << 20
 
 
@@ -133,7 +133,7 @@ class NearestCentroid(LinearClassifier):
         """
         name = type(self).__name__
         self._check_shrinking()
-        # a dense X is not checked here: if it has NaN or infinity, the sums over its rows are not finite
+        # a dense X is not checked before its rows are summed: if it has NaN or infinity, the sums are not finite
         rows = as_rows(X, name) if is_sparse(X) or self.metric == "manhattan" else as_unchecked_matrix(X, name)
         columns = self._fitted_columns(X, rows)
         labels = as_labels(y, sample_weight, len(rows), name)
@@ -225,7 +225,7 @@ class NearestCentroid(LinearClassifier):
         return codes
 
     def _discriminants(self, X):
-        """Scores of the classes, 2 log(prior) - distance^2 in standard deviations (Hastie and others, 18.2)."""
+        """Scores of classes, 2 log(prior) - distance^2, in within-class standard deviations (Hastie et al., 18.2)."""
         scale = np.where(self.within_class_std_dev_ > 0, self.within_class_std_dev_, 1)
         scores = np.empty((len(X), len(self.classes_)))
         with np.errstate(divide="ignore"):
@@ -275,7 +275,7 @@ def _is_uniform(prior):
 
 
 def _moments(X, codes, weight, size, n_jobs, progress):
-    """The mean of each class, and for each column the sum of squared distances from the class means."""
+    """(the mean of each class; for each column, the sum over rows of squared differences from the class mean)."""
     if isinstance(X, Csr):
         return aside_if_many(X.size, sparse_moments, X, codes, weight, size)
     _, means, squares = class_moments(X, codes, weight, len(size), n_jobs, progress)
@@ -332,7 +332,7 @@ def _weighted_median(values, weight):
 
 
 def _separator(centroids, prior, spread):
-    """The attributes from which linear scores are computed; the largest score belongs to the nearest centroid."""
+    """`coef_`, `intercept_` and, for two classes, `threshold_`: the largest linear score is the nearest centroid's."""
     scale2 = np.ones_like(spread)
     shift = np.zeros(len(prior))
     if not _is_uniform(prior):

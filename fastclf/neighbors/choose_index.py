@@ -24,7 +24,7 @@ from .scan import Scan
 
 ALGORITHMS = ("auto", "brute", "filter", "cells", "tree", "kd_tree", "ball_tree")
 
-# Metrics that scikit-learn's ball tree does not support. With any other metric that no tree here supports,
+# Metrics that scikit-learn's ball tree does not support. With any other metric that the index Tree does not support,
 # algorithm='ball_tree' means 'auto'.
 _NO_BALLS = frozenset(["correlation", "cosine", "dot", "nan_euclidean", "precomputed", "yule"])
 
@@ -56,7 +56,7 @@ class Maker(NamedTuple):
     )
 
     algorithm: str
-    k: int  # the number of neighbours that most queries are expected to ask for
+    k: int  # the number of neighbours for which the expected cost of a search is computed
     n_jobs: int | None  # the number of threads for the construction of the index
     memory: float  # the number of megabytes that the construction of the index may use
 
@@ -91,7 +91,7 @@ class Maker(NamedTuple):
         return Scan(X, metric)
 
     def _filter(self, X, metric):
-        """A `Filter`, or `Cells` made from one; for algorithm='auto', a `Scan` unless a filter may be faster."""
+        """The index of coded rows, a Filter or Cells; a Scan if no code is expected to make a search faster."""
         scan = Scan(X, metric)
         cells, force = self.algorithm == "cells", self.algorithm != "auto"
         coder = plan(X, scan.metric, self.k, self.n_jobs, self.memory, force=force, share=_CELLS_READ if cells else 1)

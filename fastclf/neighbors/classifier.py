@@ -111,7 +111,7 @@ class KNeighborsClassifier(LabelledRows, Voters, Classifier, shortcuts=True):
         return np.stack(labels, axis=1) if self.outputs_2d_ else labels[0]
 
     def _elect_each(self, ballot, output, best_out):
-        """Set best_out[rows[q], k - 1] to the code of the class that the k nearest neighbours of query q elect."""
+        """For each query and each k, write to best_out the code of the class that the k nearest neighbours elect."""
         codes, n_classes = self._codes[:, output], len(self._classes[output])
         _votes.elect_each(ballot, self._weight, codes, n_classes, self.ties == "distance", best_out)
 

@@ -20,12 +20,12 @@ from .scan import Pass, Queries, Scan
 kernels = _simd.load("neighbors._code_scan")
 encoder = _simd.load("neighbors._encode")
 
-# The approximate number of blocks of rows, evenly spaced, that are searched first, so that the distance tau of the
-# k-th nearest row so far is small early.
+# The approximate number of evenly spaced blocks of rows that are searched before all others, so that the distance to
+# the k-th nearest row found so far is small early.
 _SAMPLED_BLOCKS = 64
 
-# If the codes rule out too few rows, so that a larger share than this of a range is measured, the remaining ranges are
-# scanned without codes, which is then faster.
+# The largest share of the rows of a range whose distances may be computed although the rows are coded. Beyond it, codes
+# rule out too few rows, and the remaining ranges are searched faster by a scan without codes.
 _MOST_MEASURED = 1 / 8
 
 
@@ -33,20 +33,24 @@ class Coder(NamedTuple):
     """The parameters of the coding of rows; the symbols are those of `src_cython/neighbors/_code_bound.pxd`."""
 
     center: np.ndarray  # (d,) float64: mu, the point that is subtracted from each row before it is coded
-    scale: float  # g, a power of two by which centred rows are multiplied before they are coded
-    step: float  # the difference of coordinates that one unit of a code stands for
-    # whether norms and errors of codes are sums of absolute values, for 'manhattan', not Euclidean norms
+    # a power of two by which centred rows are multiplied before they are coded, the factor g of `_code_bound.pxd`
+    scale: float
+    step: float  # the quantization step: a coordinate is divided by this number and rounded to an integer, its code
+    # whether the norms of codes and of their errors are sums of absolute values, as 'manhattan' needs, instead of
+    # Euclidean norms
     absolute: bool
-    # (n_codes, d) float32: the transpose of the projection's matrix V, and a row of zeros; None: rows are coded without
-    # projection
+    # (m + 1, d) float32: the transpose of the projection's matrix V with m columns, then a row of zeros; None: rows are
+    # coded without projection
     axes: np.ndarray | None = None
-    # (d rounded up to a multiple of 4, m) float32: the projection's matrix V, with rows of zeros at its end
+    # (d rounded up to a multiple of 4, m) float32: the projection's matrix V with m columns, then rows of zeros
     axes_t: np.ndarray | None = None
-    # rho, the median over a sample of the norm |w - V V'w| of what the projection leaves of a row w. This norm is
-    # coded as one more coordinate, and rho is subtracted to centre the coordinate at 0.
+    # The norm of the remainder |w - V V'w| that the projection by V leaves of a row w is coded as one more coordinate.
+    # Its median over a sample, rho, is subtracted to centre this coordinate at 0.
     shift: float = 0.0
-    delta: float = 0.0  # a bound of the norm of V'V - I, where V is the projection's matrix
-    kappa: float = 4 * 2.0**-24  # a bound of the relative rounding errors of coding
+    # an upper bound of the norm of V'V - I, which measures how far columns of the projection's matrix V are from
+    # orthonormal
+    delta: float = 0.0
+    kappa: float = 4 * 2.0**-24  # an upper bound of the rounding error of coding a row, relative to the row's norm
 
     _state_table = declare(
         center=Array("float64", "n_features"),
@@ -105,13 +109,15 @@ class CodedQueries(NamedTuple):
     plain: Queries
     # (n_queries rounded up to a multiple of 4, width) uint8: the code of each query; zeros for padding
     code: np.ndarray
-    # (n_queries,) float64: the query's term in the limit by which an inner product of codes shows that a row may be
+    # (n_queries,) float64: the query's term in the smallest inner product with a row's code at which the row may be
     # near
     base: np.ndarray
-    slack: np.ndarray  # (n_queries,) float64: e(q), the error of the query's code
-    length: np.ndarray  # (n_queries,) float64: |c(q)|, the norm of the query's code, for 'dot'
-    per: np.ndarray  # (n_queries,) float64: the factor that converts distances into units of the codes' step
-    shift: np.ndarray  # (n_queries,) float64: for 'dot', mu'q (mu: the rows' centre) plus a bound of rounding; else 0
+    slack: np.ndarray  # (n_queries,) float64: an upper bound of the error of each query's code, in steps of the codes
+    length: np.ndarray  # (n_queries,) float64: for 'dot' the norm of each query's code
+    per: np.ndarray  # (n_queries,) float64: the factor that converts a distance from the query into steps of the codes
+    # (n_queries,) float64: for 'dot' the inner product of each query and the rows' centre, plus a bound of rounding
+    # errors; 0 for other metrics
+    shift: np.ndarray
 
 
 class FilterPass(Pass):
@@ -128,21 +134,24 @@ class FilterPass(Pass):
         self.codes: CodedQueries = queries
         # every stride-th block of rows belongs to a sample of rows that is searched first; 0: there is no sample
         self.stride = 0
-        self.scans = False  # whether the remaining ranges are scanned because the codes have ruled out too few rows
-        self.list_size = np.zeros(n_lists, np.intp)  # (n_lists,): the number of rows in each query's list of candidates
-        # (n_lists,) intp: the number of rows at which each list of candidates is shortened next
+        # whether codes are ignored in the remaining ranges of rows, because they have ruled out too few rows
+        self.scans = False
+        # (n_lists,) intp: the number of rows in each query's list of candidates
+        self.list_size = np.zeros(n_lists, np.intp)
+        # (n_lists,) intp: for each list of candidates, the number of rows at which it is shortened next
         self.list_mark = np.full(n_lists, 64 + 2 * found.k)
-        # (n_lists, capacity): the places, in the array of codes, of the rows in each list of candidates
+        # (n_lists, capacity) intp: the places, in the array of codes, of the rows in each list of candidates
         self.list_place = np.empty((n_lists, capacity), np.intp)
-        # (n_lists, capacity): for each row in a list of candidates a key, from a lower bound of its distance
+        # (n_lists, capacity) intc: for each row in a list of candidates a key, which grows with a lower bound of the
+        # row's distance
         self.list_key = np.empty((n_lists, capacity), np.intc)
-        # best_key and best_row: scratch space for a heap of the rows of one list that are measured next
+        # scratch space for the keys and row numbers of a heap of candidate rows whose distances are computed next
         self.best_key = np.empty(capacity)
         self.best_row = np.empty(capacity, np.intp)
 
 
 def _list_capacity(k):
-    """The capacity of a query's list, the same as `list_capacity` of `_code_lists.pxd`."""
+    """The largest number of rows in a query's list of candidates; must be `list_capacity` of `_code_lists.pxd`."""
     return 2048 + 2 * k
 
 
@@ -206,7 +215,7 @@ class Filter(Scan):
     def _check_rest(self, sizes, entries):
         coder, width = self.coder, self.coder.width
         if coder.absolute != (self.metric.name == "manhattan") or (coder.absolute and coder.axes is not None):
-            raise ValueError(f"a filter's codes are not for metric {self.metric.name!r}; codes for it are wanted")
+            raise ValueError(f"a filter's codes are for another metric than {self.metric.name!r}; a new fit is wanted")
         if width != self.width or width % 4 or width == 0:
             raise ValueError(f"a row's code has {self.width} bytes; {width} are wanted")
 
@@ -216,7 +225,7 @@ class Filter(Scan):
         (super() if few else Scan(self.X, self.metric)).nearest(search, distance_out, index_out)
 
     def _most_queries(self, k):
-        # the number of queries for which the lists of candidates take 6 MB, and can be shortened within 30 ms
+        # for this number of queries the lists of candidate rows take about 6 MB, and are shortened within 30 ms
         return max(4, min(256, (1 << 16) // k))
 
     def _query_bytes(self, k):
@@ -230,8 +239,8 @@ class Filter(Scan):
         code[n_queries:] = 0
         queries = CodedQueries(plain, code, *np.empty((5, n_queries)))
         if inner:
-            # Queries are scaled to norm 1 and not centred. A first coding with the largest possible step finds the
-            # smallest step that clips no coordinate.
+            # Queries for 'dot' are scaled to norm 1, not centred, and coded twice: first with a step that is certain to
+            # clip no coordinate, to find the largest code, then with the smallest step that clips none.
             norm = plain.query_error
             norm2 = norm**2
             coder = coder._replace(center=np.zeros(d), scale=1.0, step=1 / 127, shift=0.0)
@@ -270,7 +279,7 @@ class Filter(Scan):
         return n_found
 
     def _scan_rows(self, state, start, stop):
-        """Scan the rows start to stop, except the blocks of the sample, which have been searched already."""
+        """Scan the rows start to stop without codes, except the sampled blocks, which have been searched already."""
         span = state.stride * self.unit
         while start < stop:
             skipped = start // span * span
@@ -281,8 +290,8 @@ class Filter(Scan):
             start = skipped + span
 
     def _end(self, state):
-        # rows are left on the lists of candidates only if k neighbours are wanted; a search by radius measures them
-        # after each block
+        # only a search for k neighbours ends with rows on the lists of candidates; a search by radius computes the
+        # distances of candidates after each block of rows
         if state.found.k:
             for start, stop in ranges(0, len(state.queries.query), 16):
                 kernels.finish(self.X, start, stop, self, state)

@@ -14,34 +14,37 @@ from .search import Search
 _SAMPLE = 16384  # the largest number of rows in the sample that predicts the cost of a search by codes
 _LEAST_SAMPLE = 512  # the smallest number of rows in the sample that predicts the cost of a search by codes
 _SAMPLE_QUERIES = 16  # the number of rows of the sample that serve as queries, to predict the cost of a search by codes
-_WIDTHS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256)  # the numbers of bytes that a code of projected rows may have
-# the steps of codes that are tried, each given by the share of all coordinates that it does not clip
+# the sizes of codes, in bytes, that are tried for rows projected onto fewer axes
+_WIDTHS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256)
+# Quantiles of the absolute coordinates. For each of them a code is tried that clips only coordinates beyond it.
 _KEPT = (0.999, 0.99)
-# the largest number of features that are coded without projection: inner products of their codes fit 32 bits
+# the largest number of features of rows that are coded without projection, so that inner products of codes fit 32 bits
 _MOST_FEATURES = 32768
 # The largest number d of features of coded rows. The proof of the codes' bound in `_code_bound.pxd` requires d u <
 # 0.01, where u = 2^-24.
 _MOST_COLUMNS = 1 << 17
 
-# Times in nanoseconds, measured on the machine of `docs/benchmarks/figures.md`. Only their ratios matter, up to a
-# factor of about two.
+# Times in nanoseconds, measured on the computer that `docs/benchmarks/figures.md` describes. Only their ratios matter,
+# up to a factor of about two.
 _BYTE = 0.03  # nanoseconds to read a byte of memory in order, which limits the speed of a single query
 _CACHED_BYTE = 0.01  # nanoseconds to read a byte of codes that are in the caches
-# Nanoseconds that many queries take, by SIMD level: for a coordinate of a scan in float32, and for a byte of a code.
+# Nanoseconds by SIMD level, if many queries are answered at once: to compare a coordinate of a row in float32 with a
+# query, and to compare a byte of a row's code.
 _PRODUCTS = {
     "baseline": (0.11, 0.05),
     "x86-64-v3": (0.031, 0.015),
     "x86-64-v4": (0.022, 0.009),
     "x86-64-v4-vnni": (0.022, 0.005),
-    # these times are not measured: a coordinate is assumed to take twice as long as with x86-64-v3, whose vectors are
-    # twice as long
+    # not measured, but estimated: vectors are half as long as those of x86-64-v3, so that a coordinate takes twice as
+    # long
     "arm64-dotprod": (0.062, 0.012),
 }
 _ROW = 0.1  # nanoseconds to compare a row's code with the limit of a query
 # Nanoseconds to compute the distance of a row: a constant part, and a part for each coordinate.
 _MEASURE, _MEASURE_COORDINATE = 150.0, 0.5
 
-_CACHED_BYTES = 1 << 21  # codes of at most this number of bytes are taken to stay in the caches
+# the codes of all rows are assumed to stay in the processor's caches if they have at most this number of bytes
+_CACHED_BYTES = 1 << 21
 
 # A filter is used if its expected cost is below this share of the cost of a scan.
 _PAYS = 0.75
@@ -87,7 +90,7 @@ def plan(X, metric, k=10, n_jobs=None, memory=256.0, force=False, share=1.0):
     def worth(width):
         return cost(width, 0) < least
 
-    # if numbers overflow, the cost is NaN, and another kind of search is chosen
+    # where numbers overflow, the expected cost of a code is NaN, so that the code is not chosen
     with np.errstate(over="ignore", invalid="ignore"):
         sought = sample[queries] + ((scale * center).astype(np.float32) if metric.name == "dot" else 0)
         for coder, width, near in _candidates(sample, sought, tau, metric, center, scale, worth):
@@ -115,13 +118,14 @@ def _candidates(sample, sought, tau, metric, center, scale, worth):
         step, near = _best_step(sample, sought, tau, metric, 0, scale)
         yield Coder(center, scale, step, True), d + -d % 8, near
         return
-    offset = sought @ (scale * center)  # the inner product of each query with the rows' centre mu, for 'dot'
+    offset = sought @ (scale * center)  # for 'dot': the inner product of each query with the centre of the rows
     rng = np.random.default_rng(0)
     axes = aside(_principal_axes, sample, max(_WIDTHS))
     for width in [width for width in _WIDTHS if width <= min(d - 1, axes.shape[1])]:
         if not worth(width):
             break
-        # A random rotation of the axes keeps distances, and lowers the largest coordinate, so that the step is smaller.
+        # A random rotation of the axes keeps distances, but makes the largest coordinate smaller, and so the step of
+        # the codes, too.
         mixed = axes[:, : width - 1] @ np.linalg.qr(rng.standard_normal((width - 1,) * 2))[0].astype(np.float32)
         points, points_sought = _with_rest(sample, mixed), _with_rest(sought, mixed)
         shift = 0.0 if metric.name == "dot" else float(np.median(points[:, -1]))
@@ -135,7 +139,7 @@ def _candidates(sample, sought, tau, metric, center, scale, worth):
 
 
 def _with_rest(w, axes):
-    """The projections of points on the axes, and in a last column the norm of each point's remainder."""
+    """Columns: the coordinates of points along the axes, then the norm of each point's component orthogonal to them."""
     inner = w @ axes
     return np.column_stack([inner, np.sqrt(np.maximum(_squares(w) - _squares(inner), 0))]).astype(np.float32)
 
@@ -156,7 +160,7 @@ def _best_step(points, sought, tau, metric, offset, scale):
 
 
 def _share_near(points, sought, tau, metric, offset, scale, step):
-    """The share of pairs of a point and a query whose distance may be at most tau by the bound of their codes."""
+    """The share of pairs (point, query) that are not shown by a bound from their codes to be farther apart than tau."""
     m = points.shape[1]
     if metric.name == "manhattan":
         points, sought = (np.clip(each, -127 * step, 127 * step) for each in (points, sought))

@@ -68,7 +68,7 @@ def _is_numbers(kind):
 
 
 def _n_arguments(signature):
-    """The number of arguments of a C signature if a metric may have this signature; otherwise None."""
+    """The number of arguments in the text of a C signature if a compiled metric may have it; otherwise None."""
     match = re.fullmatch(r"\s*double\s*\(([^()]*)\)\s*", signature)
     if not match:
         return None
@@ -87,7 +87,8 @@ class CalledPass(NamedTuple):
     query: np.ndarray  # (n_queries, d) float64: the queries
     found: Heaps | Hits
     buffer: np.ndarray  # (d,) float64, scratch space: a row of X converted to float64
-    bad: np.ndarray  # (2,) intp, written by the kernel: query and row of a distance that is NaN; -1: none so far
+    # (2,) intp, written by the kernel: the numbers of a query and a row whose distance is NaN; -1 if there are none
+    bad: np.ndarray
 
 
 class Called(Index):
@@ -101,8 +102,8 @@ class Called(Index):
     """
 
     def _costs(self, queries):
-        # A query is declared to have many values, so that blocks have few queries, because a call of the user's
-        # function may be slow.
+        # The number of values of a query is overstated as 2^15, so that blocks have few queries, because a call of the
+        # user's function may be slow.
         d = self.X.shape[1]
         return max(d, 32), 1 << 15, 8 * d, 8 * d
 
@@ -161,7 +162,7 @@ class Pivots(Index):
             pivot = int(closest.argmax())
             if not closest[pivot] > 0:
                 break
-        # (n_pivots,): the row numbers of the pivots, whose distances from all rows are stored
+        # (n_pivots,) intp: the row numbers of the pivots, rows whose distances from all rows are stored
         self.pivots = np.array(pivots, np.intp)
         # (n_rows, n_pivots) float64: the distance of each row from each pivot
         self.from_pivots = np.concatenate(columns, axis=1)
@@ -212,7 +213,7 @@ class Pivots(Index):
         run(answer, range(len(search.queries)), self._threads(search))
 
     def _threads(self, search):
-        """The number of threads that the work and the memory allow."""
+        """The number of threads for a search: 1 if the metric is a Python function or the work is little."""
         n, d = self.X.shape
         if self.metric.compiled is None or len(search.queries) * n * max(d, 32) < _THREAD_WORK:
             return 1
@@ -232,7 +233,7 @@ class Pivots(Index):
             yield
         left = np.ones(len(self.X), bool) if search.allowed is None else search.allowed != 0
         self_row = -1 if search.self_row is None else search.self_row[i]
-        # the query may be a fitted row of another segment, so that its row number is out of range in this one
+        # a query that is a fitted row of another segment has a row number outside the range of this segment's rows
         if 0 <= self_row < len(left):
             left[self_row] = False
         found = left[self.pivots]
@@ -241,7 +242,7 @@ class Pivots(Index):
         return self.pivots[found], to_pivots[found], rest, bound[rest]
 
     def _distances(self, query, name, rows, distance_out):
-        """Write the distances of rows to a query, in ranges; `name` stands for the query in messages."""
+        """Write the distances of `rows` from the query to distance_out, in steps; messages call the query `name`."""
         metric = self.metric
         buffer = np.empty(self.X.shape[1])
         if metric.compiled is not None:
@@ -259,7 +260,7 @@ class Pivots(Index):
 
 
 def _row(X, i):
-    """Row i in the form that a user's function takes: an array, or SciPy's matrix of one row."""
+    """Row i of X in the form that a user's Python function takes: an array, or SciPy's matrix of one row."""
     return as_scipy(X[i : i + 1]) if isinstance(X, Csr) else X[i]
 
 
@@ -270,7 +271,7 @@ def _first(rows, distances, k):
 
 
 def _call(metric, query, row):
-    """The result of the Python function for a pair, or NaN if the result is no number."""
+    """The result of the user's Python function for a query and a row, or NaN if the result is no number."""
     value = metric.function(query, row, **metric.keywords)
     try:
         return float(value)

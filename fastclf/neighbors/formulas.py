@@ -13,7 +13,7 @@ from .search import Heaps, Hits, Index, Search
 
 kernels = _simd.load("neighbors._formula_scan")
 
-# The cost of a coordinate of a distance, in multiply-adds, for each metric; approximate.
+# The approximate cost of a distance, in multiply-adds per coordinate (for 'mahalanobis', per pair of coordinates).
 _WORK = {"canberra": 8, "braycurtis": 4, "seuclidean": 4, "mahalanobis": 1, "haversine": 4, "correlation": 2}
 
 
@@ -22,10 +22,12 @@ class FormulaPass(NamedTuple):
 
     search: Search
     query: np.ndarray  # (n_queries, d) float64: the queries; for 'correlation', each query minus its mean
-    # (n_queries, N_NOTES), float64: the numbers, such as norms, that the kernel has computed from each query
+    # (n_queries, N_NOTES) float64: for each query the numbers, such as its norm, that the kernel computes once
     notes: np.ndarray
     found: Heaps | Hits
-    panel: np.ndarray  # (N_NOTES + 2 d, PANEL_ROWS) float64: scratch space of the kernel
+    # (N_NOTES + 2 d, PANEL_ROWS) float64: scratch space for numbers computed from a panel of rows, for the rows'
+    # coordinates, and for sums
+    panel: np.ndarray
 
 
 class Formula(Index):
@@ -40,7 +42,7 @@ class Formula(Index):
 
     _state_table = declare(metric=MetricOf(names_with("formula")))
 
-    # the inherited method is replaced, because it accepts only the metrics of `_scan.pyx`, which lack this metric
+    # `_check_state` of Index is not used: it looks up the metric's number in `_scan.pyx`, and these metrics have none
     _check_state = DeclaredState._check_state
 
     def _work(self):

@@ -182,7 +182,7 @@ def sort_graph_by_row_values(graph, copy=False, warn_when_not_sorted=True):
 
 
 def _by_value(graph):
-    """The stored distances and columns of a sparse graph, of which those of each row are sorted by distance."""
+    """(distances, column indices) of the entries of a sparse graph, sorted by distance within each row."""
     row = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
     order = np.lexsort((graph.data, row))
     return map_rows(graph.data.__getitem__, order), map_rows(graph.indices.__getitem__, order)

@@ -14,12 +14,12 @@ from .search import Heaps, Hits, Index, Search
 
 kernels = _simd.load("neighbors._inverted_scan")
 
-# The number of entries of a sparse matrix that one step of work processes.
+# The number of entries of a sparse matrix that are processed before the first check for Ctrl-C.
 _ENTRIES = 1 << 22
 
 
 def _norms(X, squared):
-    """For each row of X, the sum of x_j^2 if `squared`, otherwise the sum of |x_j|."""
+    """For each row of X, the sum of its squared entries if `squared`, otherwise of their absolute values."""
     norms = np.empty(len(X))
     for start, stop in _parts(X):
         kernels.norms(X.indptr, X.data, start, stop, squared, norms)
@@ -34,10 +34,14 @@ class Columns(DeclaredState):
     """The entries of a sparse matrix column by column; for 'cosine' each row is divided by its norm."""
 
     _state_table = declare(
-        row=Array("int32", "n_entries"),  # the row of each entry, ascending within a column
-        value=Array("float32 or float64", "n_entries"),  # the value of each entry, in the dtype of X
+        # the row numbers of the sparse matrix's entries, column by column, ascending in each column
+        row=Array("int32", "n_entries"),
+        # the values of the sparse matrix's entries, column by column, in the dtype of X
+        value=Array("float32 or float64", "n_entries"),
         start=Starts("n_columns", "n_entries"),  # column j has the entries start[j] to start[j + 1] - 1
-        shift=Array("float64", "n_rows"),  # each row's part of the lower bound of its distance from a query
+        # (n_rows,) float64: the row's term in a lower bound of its distance from a query: 0 for 'cosine' and 'dot',
+        # otherwise the sum of its squared (for 'manhattan' absolute) entries, rounded down
+        shift=Array("float64", "n_rows"),
     )
 
     def __init__(self, X, metric):
@@ -80,14 +84,19 @@ class SparsePass(NamedTuple):
 
     search: Search
     csr: Csr  # the queries in float64, with an unused entry at the end, so that the pointer to entry 0 is valid
-    weight: np.ndarray  # (n_entries + 1,) float64: the factor of each query entry in the lower bound of a distance
-    norm: np.ndarray  # (n_queries,) float64: squared norms of queries, or for 'manhattan' sums of absolute values
+    # (n_entries + 1,) float64: for each entry of a query its factor in the lower bound of a distance, such as -2 times
+    # its value for 'euclidean'
+    weight: np.ndarray
+    # (n_queries,) float64: for each query the sum of its squared entries, or for 'manhattan' of their absolute values
+    norm: np.ndarray
     found: Heaps | Hits
-    # (n_queries,) float64: scratch space for each query's largest screen (quick bound) of a near row
+    # (n_queries,) float64: scratch space for the limit of each query's screens (approximate distances), beyond which a
+    # row is not near
     limits: np.ndarray
-    # (n_entries + 1,) int64: for each entry of a query, the first entry of its column that is not read yet
+    # (n_entries + 1,) int64: for each entry of a query, the first entry in the same column of X that is not read yet
     cursor: np.ndarray
-    sums: np.ndarray  # (PANEL_ROWS,) float64: scratch space for sums over rows; zeros between two kernel calls
+    # (PANEL_ROWS,) float64: scratch space for one sum per row of a panel; all zeros between two kernel calls
+    sums: np.ndarray
 
 
 class Sparse(Index):

@@ -40,15 +40,16 @@ class LeafSort:
     def __init__(self, X, metric):
         n, d = X.shape
         self.X = X
-        # (d,) float64: the factor of each coordinate, by which a box's side is multiplied before the longest side is
-        # chosen
+        # (d,) float64: factors by which the sides of a box of rows are multiplied before the longest side is chosen; 1
+        # unless the metric has weights
         self.scale = np.ones(d)
         if metric.w is not None:
             with np.errstate(over="ignore"):
                 self.scale = metric.w ** (1 / metric.p)
             self.scale = np.nan_to_num(self.scale, posinf=1e300)
         self.rows = np.arange(n)  # (n,) intp: the row numbers, ordered by leaf once all nodes are cut
-        self.moved = np.empty(n, np.intp)  # (n,), intp: scratch space for row numbers of a node in their new order
+        # (n,) intp: scratch space for the row numbers of a node, in the order after the node is cut
+        self.moved = np.empty(n, np.intp)
         # (n,), dtype of X, scratch space: for each row of a node, the coordinate along which the node is cut
         self.keys, self.scratch = np.empty((2, n), X.dtype)
 
@@ -101,17 +102,19 @@ class Walk:
 
     def __init__(self, search, queries, found):
         n_queries = len(queries.query)
-        # search: a Search; queries: its Queries; found: the answers so far, Heaps or Hits
+        # `search` is a Search, `queries` the Queries of its block; `found`, Heaps or Hits, collects the neighbours
         self.search, self.queries, self.found = search, queries, found
-        # (n_queries,): the bound above which the screen, an approximate distance, of a row shows that it is no
-        # neighbour
+        # (n_queries,) float64: the limit of each query's screens (approximate distances); a row with a larger screen is
+        # no neighbour
         self.bound = np.full(n_queries, np.inf)
         # (n_queries,) intp: the number of the node, one level above the leaves, at which the walk of each query starts
         self.homes = np.empty(n_queries, np.intp)
-        self.order = None  # (n_queries,) intp: the order in which queries are answered; None until `homes` is computed
-        # (4,) intp: the numbers of queries begun, of nodes on the stack, of hits, and of hits of completed queries
+        # (n_queries,) intp: the queries sorted by `homes`, in which order they are answered; None at first
+        self.order = None
+        # (4,) intp: how far the walk is: the numbers of begun queries, of nodes on the stack, of hits in the buffer,
+        # and of those hits that belong to completed queries
         self.position = np.zeros(4, np.intp)
-        # the stack of nodes to open: a lower bound of the distance of each node, and its number
+        # a stack of nodes to open: for each node a lower bound of its rows' distances from the query, and its number
         self.near, self.node = np.empty(kernels.STACK_SIZE), np.empty(kernels.STACK_SIZE, np.intp)
 
 
@@ -230,7 +233,7 @@ class Tree(Scan):
 
         threads, blocks = self._cut(search, 0, search.memory / 2)
         run(answer, blocks, threads)
-        # this search reports no progress, because the walk through the tree has already reported these queries
+        # the scan reports no progress to the user, because the walk through the tree has already counted these queries
         unwatched = Progress(0, "")
         for first in range(0, len(crowded), 64):
             some = np.array(crowded[first : first + 64])
@@ -240,10 +243,10 @@ class Tree(Scan):
             put_hits(some, rows, distances, indices_out, distances_out)
 
     def _cut(self, search, bytes_per_query, memory):
-        """A pair: the number of threads, and blocks of queries, as (start, stop), that fit into `memory` megabytes."""
+        """(number of threads, pairs (start, stop) of blocks of queries), which together take `memory` megabytes."""
         (n, d), n_queries = self.X.shape, len(search.queries)
         bytes_per_query += 64 + d * (24 if search.queries.dtype == self.X.dtype else 64)
-        # a rough guess of the number of rows that a query visits, which decides whether threads are worth their start
+        # an estimate of the number of rows that are visited for a query, from which the number of threads is chosen
         visited = min(n, 64 * 3 ** min(d, 30))
         threads = min(n_threads(search.n_jobs), n_queries) if n_queries * visited * d >= _THREAD_WORK else 1
         most = int(max(1, min(_BLOCK_QUERIES, memory * 1e6 / threads / bytes_per_query)))
@@ -254,13 +257,13 @@ class Tree(Scan):
         return threads, [(start, min(start + size, n_queries)) for start in range(0, n_queries, size)]
 
     def _walk(self, state):
-        """Answer the queries of a Walk in the order of their first nodes; yields the outcome of each kernel call."""
+        """Answer the queries of a Walk, sorted by the node at which each starts; yields each kernel call's outcome."""
         for start, stop in ranges(0, len(state.homes), 1 << 10):
             kernels.homes(self, state, start, stop, self.boxes)
             yield kernels.PAUSED
         state.order = np.argsort(state.homes)
         done = 0
-        # the range has no end of its own; a return ends the loop when all queries are answered
+        # the range is unlimited; a return ends the loop once all queries are answered
         for start, stop in ranges(0, 1 << 62, _FIRST_NODES, 1 << 20):
             outcome = kernels.walk(self, state, stop - start, self.panels, self.boxes)
             n_done = state.position[0] - (state.position[1] > 0)

@@ -14,9 +14,9 @@ class LabelledRows(Neighbors):
     _state_table = declare(
         outputs_2d_=Instance(bool),
         _classes=List("n_outputs", Array("any", None)),
-        # for each row and output, the index of the row's class among the classes
+        # for each row and output, the index of the row's label in the sorted classes of the output
         _codes=Array("intp", "n_rows", "n_outputs"),
-        # for each output, the labels of the argument `classes` of `partial_fit`; None if there was no such argument
+        # for each output, the labels that `partial_fit` was given as its argument `classes`; None if it was never given
         _declared=or_none(List("n_outputs", Array("any", None))),
     )
 
@@ -57,7 +57,7 @@ class LabelledRows(Neighbors):
         return attributes | targets
 
     def _read_targets(self, y):
-        """The fitted attributes that come from the labels y, among them `classes_`."""
+        """A dict of the fitted attributes that are computed from the labels y: `classes_` and the labels' codes."""
         classes, codes = zip(*map(encode_labels, y.reshape(len(y), -1).T))
         return {
             "classes_": list(classes) if y.ndim == 2 else classes[0],

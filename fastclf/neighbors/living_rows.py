@@ -17,7 +17,7 @@ from .metrics import MetricOf, names_with, numbered
 from .scan import Scan
 from .search import Heaps, kernels, put_hits, radius_of, require_full
 
-# The largest number of queries in a block; all segments are searched for one block before the next block.
+# The largest number of queries in a block. For each block of queries all segments of rows are searched.
 _BLOCK_QUERIES = 1 << 14
 
 
@@ -30,8 +30,7 @@ class SpareRows:
 
     def __init__(self, buffer=None):
         self._buffer = buffer
-        # a dict {length of an array that begins at the buffer's start: token of the call that has appended rows to the
-        # array}
+        # a dict {n: a token of the one call that may append rows to the array that has the first n rows of the buffer}
         self._claimed = {}
 
     def __getstate__(self):
@@ -39,7 +38,7 @@ class SpareRows:
 
     def _check_state(self):
         if vars(self).get("_buffer") is not None or vars(self).get("_claimed"):
-            raise ValueError("the file holds spare rows, which no saved file holds; a file without them is wanted")
+            raise ValueError("the file holds spare rows, which fastclf never saves; a file that it saved is wanted")
         self._buffer, self._claimed = None, {}
 
     def extend(self, array, rows):
@@ -85,17 +84,20 @@ class Segments(DeclaredState):
 
     def __init__(self, X, metric, make=Scan, make_small=Scan):
         self.metric, self._make, self._make_small = metric, make, make_small
-        self._added, self._spare = np.empty((0, X.shape[1]), X.dtype), SpareRows()  # (n_added, d): the added rows
-        # (n_places,) uint8: 1 for each row, 0 for each hole, which is the place of a removed row; None: there are no
-        # holes
+        # (n_added, d): the rows added since `fit`
+        self._added, self._spare = np.empty((0, X.shape[1]), X.dtype), SpareRows()
+        # (n_places,) uint8: 1 for the place of a row, 0 for a hole, which is the place of a removed row; None: there
+        # are no holes
         self._alive, self._spare_alive = None, SpareRows()
         # the places of the removed rows in the array of all rows, in ascending order
         self._holes = np.empty(0, np.intp)
-        self._given = make(X, metric)  # the index of the given rows; None once all given rows are removed
-        # the index of all added rows but the last ones, which `_tail` has; None: there is no such index yet
+        # the index of the rows that were given to `fit`; None once all these rows are removed
+        self._given = make(X, metric)
+        # the index of the rows that were added first, before those of `_tail`; None: there is no such index yet
         self._sealed = None
-        self._unsealed = False  # whether the next search must make the index of added rows in `_sealed`
-        # the index of the last added rows, which are not in `_sealed`; None: the next search makes it
+        # whether the added rows have no index yet, as after reading from a file; the next search then makes `_sealed`
+        self._unsealed = False
+        # the index of the rows that were added after those of `_sealed`; None: the next search makes this index
         self._tail = None
         # the pair (mask of the last search, by row number; the same mask by place), kept for the next search; or None
         self._placed = None
@@ -145,7 +147,7 @@ class Segments(DeclaredState):
         return self._n_given + len(self._added)
 
     def _parts(self):
-        """The segments as a list of (first place, index); makes the indexes that do not exist yet."""
+        """A list of (place of its first row, index) for each segment of rows; indexes that are missing are made."""
         if self._unsealed and len(self._added):
             self._sealed, self._unsealed = self._make(self._added, self.metric), False
         parts = [] if self._given is None else [(0, self._given)]
@@ -159,7 +161,7 @@ class Segments(DeclaredState):
         return parts
 
     def _single(self):
-        """The index of all rows if there is one segment without holes; otherwise None."""
+        """The index of all rows, if all are in one segment from which no row was removed; otherwise None."""
         if self._alive is not None:
             return None
         if not len(self._added):
@@ -172,7 +174,7 @@ class Segments(DeclaredState):
         single = self._single()
         return self._make(self[:], self.metric) if single is None else single
 
-    # Properties that indexes share with arrays of queries, because the fitted rows can serve as queries.
+    # The next properties and methods are those of an array, because fitted rows can serve as queries.
 
     @property
     def X(self):
@@ -211,16 +213,14 @@ class Segments(DeclaredState):
         return found
 
     def _places(self, rows):
-        """The places of the rows with the given numbers: each number plus the number of holes before the place."""
+        """The places of the rows with the given numbers: each number plus the number of removed rows before it."""
         if self._alive is None:
             return rows
         return rows + np.searchsorted(self._holes - np.arange(len(self._holes)), rows, side="right")
 
     def _rows(self, places):
-        """The numbers of the rows at the given places: each place minus the number of holes before this place."""
+        """The numbers of the rows at the given places: each place minus the number of removed rows before it."""
         return places if self._alive is None else places - np.searchsorted(self._holes, places)
-
-    # The next methods add and remove rows.
 
     def _twin(self):
         new = object.__new__(Segments)
@@ -233,15 +233,18 @@ class Segments(DeclaredState):
             raise TypeError(f"rows cannot be added to {self.some_rows.kind}; an array is wanted")
         if not isinstance(rows, np.ndarray):
             raise TypeError(f"X is {rows.kind}, but the fitted rows are an array; an array is wanted")
-        # a user's function is always called with rows of a single type, so that all rows are converted to it
+        # a Python function that is the metric is always given rows of one dtype, so that fitted and new rows are
+        # converted to a common dtype
         if self.metric.function is not None and self.dtype != rows.dtype:
             return Segments(np.concatenate([self[:], rows]), self.metric, self._make, self._make_small)
-        self._make_small(rows, self.metric)  # this call raises an error if the metric cannot take the new rows
+        # the index is discarded: it is made because an error is raised if the metric cannot take the new rows
+        self._make_small(rows, self.metric)
         new = self._twin()
         new._added, new._spare = self._spare.extend(self._added, rows)
         new._tail = None
         if new._spare is not self._spare:
-            # the rows had to be copied into a new buffer; this is so rare that a new index is affordable, too
+            # all added rows were copied into a larger buffer, which happens so rarely that the time for a new index of
+            # these rows is affordable
             new._sealed = self._make(new._added, self.metric)
         if self._alive is not None:
             new._alive, new._spare_alive = self._spare_alive.extend(self._alive, np.ones(len(rows), np.uint8))
@@ -271,8 +274,6 @@ class Segments(DeclaredState):
         new._holes = np.flatnonzero(alive == 0)
         new._alive, new._spare_alive = (alive if len(new._holes) else None), SpareRows()
         return new
-
-    # The next methods search the rows.
 
     def nearest(self, search, distance_out, index_out):
         """Write the k nearest rows of each query; see `Index.nearest`."""
@@ -308,7 +309,7 @@ class Segments(DeclaredState):
             run(partial(self._finish, heaps, found, search.fewer), cuts, n_threads(search.n_jobs))
 
     def _finish(self, heaps, found, fewer, cut):
-        """For some queries, merge the results of all segments into heaps, and sort each heap into a list."""
+        """For the queries `cut` (a slice), merge the neighbours from all segments into heaps, and sort each heap."""
         for distance, index, first in found:
             kernels.merge(heaps.distance[cut], heaps.index[cut], distance[cut], index[cut], first)
         kernels.sort(heaps.distance[cut], heaps.index[cut])
@@ -317,7 +318,7 @@ class Segments(DeclaredState):
         yield
 
     def _within(self, search, radius, indices_out, distances_out):
-        """Search all segments for one block of queries after another, and concatenate the results."""
+        """Search by radius: for each block of queries all segments are searched, and their hits concatenated."""
         parts = self._allowed_parts(search.allowed)
         size = fit_in(search.memory / 4, self.row_bytes, 1024)
         for start in range(0, len(search.queries), size):
@@ -331,7 +332,7 @@ class Segments(DeclaredState):
                 put_hits(i, self._rows(rows), distances, indices_out, distances_out)
 
     def _ask_parts(self, block, parts):
-        """Yield each segment as (first place, index, Search for a block of queries, number of rows to be found)."""
+        """Yield (place of its first row, index, Search for the queries, number of findable rows) for each segment."""
         places = None if block.self_row is None else self._places(block.self_row)
         block = block._replace(memory=block.memory / 2, fewer=True)
         for first, index, allowed, findable in parts:
@@ -347,7 +348,7 @@ class Segments(DeclaredState):
             if allowed is None:
                 allowed = self._alive
             else:
-                placed = self._placed  # the attribute is read once, because another thread may replace it
+                placed = self._placed  # `_placed` is read only once, because another thread may replace it
                 if placed is None or placed[0] is not allowed:
                     by_place = self._alive.copy()
                     by_place[by_place != 0] = allowed

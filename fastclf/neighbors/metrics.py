@@ -17,16 +17,16 @@ class Named(NamedTuple):
     name: str
     aliases: tuple[str, ...] = ()
     norm: float | None = None  # p if the metric is the p-norm of the difference of two rows; otherwise None
-    scanned: bool = True  # whether `_scan.pyx` computes the metric
+    scanned: bool = True  # whether `_scan.pyx`, the scan of dense rows, computes the metric
     # whether `_scan.pyx` needs no norms of rows and no powers, so that it can read the rows of X in place
     as_it_lies: bool = False
     tree: bool = False  # whether the box of a kd-tree's node bounds the distances of its rows
     coded: bool = False  # whether codes of one byte per coordinate bound distances, so that a filter is possible
     celled: bool = False  # whether `algorithm="cells"` supports the metric
-    sparse: bool = False  # whether an inverted index of sparse rows computes the metric
+    sparse: bool = False  # whether the inverted index, an index of sparse rows, computes the metric
     packed: bool = False  # whether the metric is computed by counting bits, on rows of packed bits
     formula: bool = False  # whether `_formula_scan.pyx` computes the metric
-    precomputed: bool = False  # whether the entries of X are distances
+    precomputed: bool = False  # whether X is a matrix of distances that the user has computed
     missing: bool = False  # whether rows may have NaN as a missing value
 
     @property
@@ -95,11 +95,12 @@ class Metric(NamedTuple):
     p: float = 2.0
     w: np.ndarray | None = None  # (n_features,) float64: the weights w of 'minkowski'
     norm2: np.ndarray | None = None  # (n_rows,) float64: the squared norms of the rows, for 'cosine'
-    largest_norm: float = 0.0  # the largest norm of a row, for 'dot'
-    function: object = None  # the Python function that is the metric, or None
-    keywords: dict | None = None  # the keyword arguments of the Python function that is the metric
-    compiled: object = None  # the compiled function that is the metric, an object Compiled, or None
-    triangle: bool = False  # whether the user states that the triangle inequality holds
+    largest_norm: float = 0.0  # for 'dot': the largest norm of a row of X, rounded up; 0 if it has not been computed
+    function: object = None  # the user's Python function if it is the metric; otherwise None
+    # the keyword arguments with which the user's Python function is called; None for other metrics
+    keywords: dict | None = None
+    compiled: object = None  # the user's compiled function if it is the metric (an object Compiled); otherwise None
+    triangle: bool = False  # whether the user states that the metric, a function, obeys the triangle inequality
     # float64: for 'seuclidean' the variances, (n_features, 1); for 'mahalanobis' the inverse of the covariance matrix,
     # (n_features, n_features)
     V: np.ndarray | None = None

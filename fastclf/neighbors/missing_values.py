@@ -19,8 +19,9 @@ class MissingPass(NamedTuple):
     search: Search
     query: np.ndarray  # (n_queries, d) float64: the queries, with NaN for missing values
     found: Heaps | Hits
-    limits: np.ndarray  # (n_queries,) float64: scratch space for each query's bound of squared distances
-    panel: np.ndarray  # (d, PANEL_ROWS) float64: scratch space for some rows of X side by side
+    # (n_queries,) float64: scratch space for the squared distance from each query beyond which a row is no neighbour
+    limits: np.ndarray
+    panel: np.ndarray  # (d, PANEL_ROWS) float64: scratch space for a panel of rows
 
 
 class Missing(Index):

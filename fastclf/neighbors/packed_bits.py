@@ -14,7 +14,7 @@ from .search import FEW_QUERIES, Heaps, Hits, Index, Search
 
 kernels = _simd.load("neighbors._bits_scan")
 
-# The number of values that are checked and packed in one step of work.
+# The number of values of X that are checked and packed into bits between the first two checks for Ctrl-C.
 _PACK_NUMBERS = 1 << 22
 
 
@@ -94,8 +94,8 @@ def as_bits(X, metric, owner, fitted=False):
         bits = rows if rows.dtype == bool else rows != 0
         if metric == "hamming" and not (bits == rows).all():
             row, column = np.argwhere(bits != rows)[0]
-            text = f"X has {rows[row, column]:g} (row {part.start + row}, column {column}), but {owner} was fitted on"
-            raise of_column(ValueError(f"{text} bools; bools, or 0 and 1, are wanted"), column)
+            text = f"X has {rows[row, column]:g} (row {part.start + row}, column {column})"
+            raise of_column(ValueError(f"{text}, but {owner} was fitted on bools; bools, 0 and 1 are wanted"), column)
         packed[part] = np.packbits(bits, axis=1)
     return PackedRows(packed, d)
 
@@ -128,8 +128,10 @@ class BitPass(NamedTuple):
     query: np.ndarray  # (n_queries, n_words) uint64: the bits of each query, then zeros up to a whole word
     ones: np.ndarray | None  # (n_queries,) intc: the number of ones in each query; None for 'hamming'
     found: Heaps | Hits
-    limits: np.ndarray  # (n_queries, 2) uint64: scratch space for each query's limit of the number of differing bits
-    # (n_words, PANEL_ROWS) uint64: scratch space for the bits of some rows; None: the kernel reads X in place
+    # (n_queries, 2) uint64: scratch space for the limit of the number of differing bits beyond which a row is no
+    # neighbour of a query
+    limits: np.ndarray
+    # (n_words, PANEL_ROWS) uint64: scratch space for the bits of a panel of rows; None: the kernel reads X in place
     panel: np.ndarray | None
 
 
@@ -162,7 +164,7 @@ class Bits(Index):
                 " 'hamming' alone"
             )
 
-    # the inherited method is replaced, because it accepts only the metrics of `_scan.pyx`, which lack this metric
+    # `_check_state` of Index is not used: it sets the metric's number in `_scan.pyx`, which packed rows do not need
     _check_state = DeclaredState._check_state
 
     def _costs(self, queries):

@@ -15,7 +15,7 @@ from .search import Heaps, Hits, Index, Search, put_hits, radius_of
 # SciPy's sparse formats that keep explicit zeros, which are distances of 0.
 _FORMATS = ("csr", "csc", "coo", "lil")
 
-# The number of distances that are checked, or sorted, in one step of work.
+# The number of distances that are checked, or sorted, before the first check for Ctrl-C.
 _ENTRIES = 1 << 18
 
 
@@ -61,7 +61,7 @@ class Precomputed(Index):
 
     _state_table = declare(X=Matrix("n_rows", "n_features"), metric=MetricOf(names_with("precomputed")))
 
-    # the inherited method is replaced, because it accepts only the metrics of `_scan.pyx`, which lack this metric
+    # `_check_state` of Index is not used: it looks up the metric's number in `_scan.pyx`, and this metric has none
     _check_state = DeclaredState._check_state
 
     def _check_rest(self, sizes, entries):

@@ -117,7 +117,7 @@ class RadiusNeighborsClassifier(LabelledRows, RadiusVoters, Classifier):
         return labels
 
     def _elected(self, X, call, mask):
-        """For each output the shares of the votes, of shape (n_queries, n_classes), and a mask of the outliers."""
+        """(shares of the votes, (n_queries, n_classes), for each output; mask of the queries without neighbours)."""
         n, circles = self._circles(X, call, mask)
         shares = [np.zeros((n, len(classes))) for classes in self._classes]
         outlier = np.zeros(n, bool)
@@ -137,7 +137,7 @@ class RadiusNeighborsClassifier(LabelledRows, RadiusVoters, Classifier):
         return shares, outlier
 
     def _warn_of_strange_labels(self, outlier):
-        """Warn if there are outliers and their label is not among the classes."""
+        """Warn if there are queries without neighbours and their label is not among the classes."""
         for classes, label in zip(self._classes, self.outlier_label_ or ()):
             if outlier.any() and not (classes == label).any():
                 warn(

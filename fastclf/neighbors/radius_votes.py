@@ -8,7 +8,7 @@ from .living_rows import fit_in
 from .searches import RadiusSearch
 from .vote_weights import Weighted
 
-# The largest number of queries that one search answers.
+# The largest number of queries that are searched at once.
 _BLOCK_QUERIES = 1 << 12
 
 
@@ -16,7 +16,7 @@ class Circle(NamedTuple):
     """The neighbours of a few consecutive queries, ordered by query, and the weights of their votes."""
 
     start: int  # the number of the first query of this block of consecutive queries
-    query: np.ndarray  # (n_found,) intp: the query of each neighbour, counted from the query `start`
+    query: np.ndarray  # (n_found,) intp: for each neighbour the number of its query, minus `start`
     row: np.ndarray  # (n_found,) intp: the row number of each neighbour
     votes: np.ndarray  # (n_found,) float64: the weight of each neighbour's vote
     total: np.ndarray  # (n_queries,) float64: the sum of the votes of each query; 0 for an outlier
@@ -29,7 +29,7 @@ class Circle(NamedTuple):
 class RadiusVoters(Weighted, RadiusSearch):
     """The base of estimators in which all neighbours within a radius vote on labels or numbers."""
 
-    # `n_neighbors` is no parameter of estimators by radius, in which all neighbours within a radius vote
+    # estimators by radius have no parameter `n_neighbors`, because all neighbours within the radius vote
     n_neighbors = None
 
     _optional_k = True
@@ -39,14 +39,14 @@ class RadiusVoters(Weighted, RadiusSearch):
         self._check_radius()
 
     def _circles(self, X, call, mask):
-        """Check X and the mask; return (number of queries, a generator of a Circle for each block of queries)."""
+        """Check X and the mask; return (number of queries, generator that yields a Circle per block of queries)."""
         self._require_fitted()
         self._check_voting()
         search = self._ask(X, call, mask)
         return len(search.queries), self._search(search)
 
     def _search(self, search):
-        """Yield a Circle for each block of queries; the most neighbours of a query so far limit the size of a block."""
+        """Yield a Circle per block of queries; the largest number of neighbours so far limits the size of a block."""
         n, radius = len(search.queries), float(self.radius)
         start, size, most = 0, fit_in(search.memory / 3, 64 * self.n_samples_fit_, 64), 16
         with search.progress:
@@ -60,7 +60,7 @@ class RadiusVoters(Weighted, RadiusSearch):
                 size = min(4 * size, fit_in(search.memory / 3, 64 * most, _BLOCK_QUERIES))
 
     def _weighed(self, start, index, distance):
-        """The Circle (neighbours, votes) of a block of queries; `index` and `distance` have an array per query."""
+        """The Circle for a block of queries; `index` and `distance` have for each query an array of its neighbours."""
         count = np.array([len(rows) for rows in index], np.intp)
         query, row = np.repeat(np.arange(len(count)), count), np.concatenate(list(index))
         votes = np.ones(len(row))
@@ -79,7 +79,7 @@ class RadiusVoters(Weighted, RadiusSearch):
         return Circle(start, query, row, votes, total)
 
     def _given_votes(self, distance, count):
-        """The concatenated votes that the function `weights` returns for an array of arrays of distances."""
+        """Call the function `weights` on arrays of distances, one for each query; return the votes concatenated."""
         votes = self.weights(distance)
         try:
             votes = [np.asarray(each, np.float64) for each in votes]
@@ -113,7 +113,7 @@ def _inverse(distance, query, n):
 
 
 def _only_infinite(votes, query, n):
-    """The votes, but if some votes of a query are infinite, these become 1 and the query's other votes 0."""
+    """The votes; but if some votes of a query are infinite, they become 1, and the query's other votes become 0."""
     endless = np.isinf(votes)
     if not endless.any():
         return votes

@@ -11,7 +11,7 @@ from .living_rows import SpareRows
 
 
 def _longest_tail(n):
-    """The largest number of unsorted ids among n: few are sorted fast in each call, many make merging rare."""
+    """The number of ids, of n, that may stay unsorted: each look-up sorts them, but to sort all ids is slow."""
     return 64 + 4 * isqrt(n)
 
 
@@ -28,9 +28,10 @@ class RowIds(DeclaredState):
     def __init__(self, values):
         self.values = values
         self._spare = SpareRows()
-        # the row numbers of the sorted ids, in ascending order of the ids; None: no ids are sorted yet
+        # the row number of each id of `_sorted`; None: no ids are sorted yet
         self._order = None
-        self._sorted = None  # the sorted ids, ascending; the ids of rows added later, the tail, are not among them
+        # the ids in ascending order, without the tail, which are the ids of rows added since the ids were sorted
+        self._sorted = None
 
     @classmethod
     def of(cls, ids, n):
@@ -130,7 +131,7 @@ class RowIds(DeclaredState):
 
 
 def _found(ids, ascending, order):
-    """The entry of `order` at the place of each id among ascending ids; -1 for an id that is not there."""
+    """For each id the number order[j] for which ascending[j] equals the id; -1 for an id that is not in `ascending`."""
     if not len(ascending):
         return np.full(len(ids), -1)
     place = np.minimum(np.searchsorted(ascending, ids), len(ascending) - 1)

@@ -16,8 +16,8 @@ kernels = _simd.load("neighbors._scan")
 # A single query in an X with at most this number of entries is answered by one kernel call, which has little overhead.
 _AT_ONCE = 1 << 20
 
-# For 'dot', the norm of a query counts as 0 if it is smaller than this, and the distance to every row is then computed.
-# The largest norm of a row counts as at least this number.
+# For 'dot', a query with a smaller norm than this counts as a vector of zeros, and its distance from every row is
+# computed. The largest norm of a row counts as at least this number.
 _LEAST_NORM = 1e-140
 
 
@@ -30,7 +30,8 @@ class Queries(NamedTuple):
     query: np.ndarray  # (n_queries, d) float64: the queries for exact distances
     # (n_queries rounded up to a multiple of GROUP, d), dtype of X: the queries for screens (quick bounds of distances)
     screen_query: np.ndarray
-    # (n_queries,) float64: the distance between each query and its copy in the dtype of X; for 'dot' the query's norm
+    # (n_queries,) float64: the distance between each query and its rounded copy in `screen_query`; for 'dot' the norm
+    # of each query
     query_error: np.ndarray
     query_norm2: np.ndarray | None  # (n_queries,) float64: the squared norms of the queries, for 'cosine'
 
@@ -43,12 +44,13 @@ class Pass:
     def __init__(self, search, queries, found, panel):
         # search: a Search; queries: its Queries; found: the answers so far, Heaps or Hits
         self.search, self.queries, self.found = search, queries, found
-        # (n_queries rounded up to a multiple of GROUP,) float64: a row whose screen exceeds a query's bound is farther
-        # away than tau, the largest distance of a neighbour. All bounds are infinity at first, except that of padding
-        # queries, -1, which all screens exceed.
+        # (n_queries rounded up to a multiple of GROUP,) float64: the limit of each query's screens, which are
+        # approximate distances. A row whose screen exceeds the limit is farther away than the query's k nearest rows so
+        # far, or than the radius. The limit is infinity at first; -1, which all screens exceed, for padding.
         self.bound = np.full(len(queries.screen_query), -1.0)
         self.bound[: len(queries.query)] = np.inf
-        self.panel = panel  # (d, PANEL_ROWS), dtype of X: scratch space for some rows; None: kernels read X in place
+        # (d, PANEL_ROWS), dtype of X: scratch space for a panel of rows; None: kernels read X in place
+        self.panel = panel
 
 
 class Scan(Index):
@@ -91,12 +93,13 @@ class Scan(Index):
 
     def _costs(self, queries):
         X, d = self.X, self.X.shape[1]
-        # the number of bytes of a query: in float64, in its copy in X's dtype, and in arrays that compare the two
+        # the number of bytes of a query: in float64, in its copy in X's dtype, and, if the query has another dtype than
+        # X, in temporary arrays that compare the two copies
         query_bytes = d * (16 if queries.dtype == X.dtype else 56)
         return d, d, query_bytes, d * kernels.PANEL_ROWS[X.dtype.name] * X.itemsize
 
     def _cheap_range(self, n_queries):
-        # fewer rows fit a range for 'minkowski': a power takes 20 ns, any other operation at most 0.3 ns
+        # fewer rows fit a range for 'minkowski', whose powers take 20 ns each; other operations take at most 0.3 ns
         return max(1, super()._cheap_range(n_queries) // (16 if self.metric.name == "minkowski" else 1))
 
     def _queries(self, search):

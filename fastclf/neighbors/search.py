@@ -20,7 +20,7 @@ from .metrics import numbered
 
 kernels = _simd.load("neighbors._scan")
 
-# The largest number of queries in a block, whose queries are searched together.
+# The largest number of queries in a block. A kernel call compares a range of rows with all queries of a block.
 _BLOCK_QUERIES = 1024
 
 # The largest number of coordinates in a block of queries. A block is compared with one row in 5 ms, even if every
@@ -30,8 +30,8 @@ _BLOCK_NUMBERS = 1 << 18
 # The largest number of queries in a block of a search by radius, which holds all hits of the block in memory.
 _RADIUS_QUERIES = 64
 
-# A block of at most this number of queries reads the rows of X in place. For larger blocks, rows are first copied into
-# a panel, which costs as much as screening 3 queries.
+# A block of at most this number of queries is compared with rows of X in place. For larger blocks, rows are first
+# copied into a panel, which costs as much as screening them for 3 queries.
 FEW_QUERIES = 2
 
 # A search of fewer multiply-adds than this runs on one thread, because waking a second thread takes longer.
@@ -44,13 +44,17 @@ NO_ROW = np.iinfo(np.intp).max
 class Search(NamedTuple):
     """Input of a search in an index: the queries, the rows that may be found, and the limits of threads and memory."""
 
-    queries: object  # (n_queries, d): an array, PackedRows, Csr, or Segments, whose slices are arrays
-    self_row: np.ndarray | None  # (n_queries,) intp: the number of the row that each query is and must not find
+    # the queries, (n_queries, d): an array, PackedRows, Csr, or Segments (fitted rows), whose slices are arrays
+    queries: object
+    # (n_queries,) intp: for queries that are fitted rows, the row numbers, which are excluded from the answers; None
+    # for other queries
+    self_row: np.ndarray | None
     allowed: np.ndarray | None  # (n_rows,) uint8: 1 for each row that may be found; None: all rows may be found
     progress: Progress  # the progress of the search, which counts the finished (query, row) pairs
     n_jobs: int | None = None
     memory: float = 256.0  # the number of megabytes that all threads together may use, beyond the arrays of the answer
-    fewer: bool = False  # whether a query may find fewer than k rows; its list is then filled with NO_ROW at infinity
+    # whether a query may find fewer than k rows; its list is then filled up with NO_ROW at distance infinity
+    fewer: bool = False
     first: int = 0  # the number that error messages give to the first of the queries
 
     def of(self, chosen):
@@ -61,7 +65,7 @@ class Search(NamedTuple):
         return Search(queries[chosen], self_row, *others, first)
 
 
-# The number of queries whose hits are copied between two checks for Ctrl-C.
+# The number of queries of a search by radius whose hits are copied between two checks for Ctrl-C.
 _FEW_HITS = 64
 
 
@@ -73,13 +77,15 @@ class Heaps:
     most_rows = None  # the largest number of rows in a range that one kernel call searches; None: no limit
 
     def __init__(self, distance, index):
-        # kernels push pairs of a distance and a row number into these heaps, one heap per query (`_heap.pxd`)
+        # `distance` and `index` hold a heap of pairs (distance, row number) for each query, into which kernels push
+        # (`_heap.pxd`)
         self.distance = distance  # (n_queries, k), float64: the distances of each query's nearest rows so far
         self.index = index  # (n_queries, k), intp: the row numbers of each query's nearest rows so far
         self.k = index.shape[1]
         # (n_queries,) float64, lowered by kernels: the distance beyond which a row is no neighbour of the query
         self.tau = np.full(len(index), np.inf)
-        # the number of rows of the first range, which is short because every row may be pushed into a heap
+        # the number of rows in the first range of a search, which is small because every row may be pushed into every
+        # heap
         self.first_rows = (1 << 20) // (len(index) * self.k.bit_length())
         distance.fill(np.inf)
         index.fill(NO_ROW)
@@ -121,11 +127,13 @@ class Hits:
         # the largest number of rows in a range whose hits fit the buffer, even if each row is a hit of each query
         self.most_rows = max(unit, capacity // n_queries // unit * unit)
         self.first_rows, capacity = self.most_rows, max(capacity, self.most_rows * n_queries)
-        self.tau = np.full(n_queries, radius, np.float64)  # (n_queries,): the radius of each query
-        # (capacity,) each: the query number and the row number of each hit in the buffer
+        self.tau = np.full(n_queries, radius, np.float64)  # (n_queries,) float64: the radius of each query
+        # (capacity,) intp each: the number of the query and the number of the row of each hit in the buffer
         self.query, self.row = np.empty((2, capacity), np.intp)
-        self.distance = np.empty(capacity)  # (capacity,): the distance of each hit in the buffer
-        self.pieces = [[] for _ in range(n_queries)]  # for each query a list of pairs of arrays (rows, distances)
+        # (capacity,) float64: the distance between the query and the row of each hit in the buffer
+        self.distance = np.empty(capacity)
+        # for each query its hits so far, a list of pairs of arrays (row numbers, distances)
+        self.pieces = [[] for _ in range(n_queries)]
 
     def by_query(self, n_hits):
         """(rows, distances, ends): the hits in the buffer, sorted by query and then by row.
@@ -133,7 +141,8 @@ class Hits:
         The hits of query i end before ends[i].
         """
         query, row, distance = self.query[:n_hits], self.row[:n_hits], self.distance[:n_hits]
-        # the sort need not be stable: the sorted numbers, one for each hit, are distinct (and fit 64 bits)
+        # an unstable sort is enough, because the sorted numbers, each made from a hit's query and row, are all
+        # different (and fit 64 bits)
         order = np.argsort(query * (int(row.max(initial=0)) + 1) + row)
         return row[order], distance[order], np.cumsum(np.bincount(query, minlength=len(self.tau)))
 
@@ -244,7 +253,7 @@ class Index(DeclaredState):
                 pass
 
     def _pass_over(self, search, queries, found, first, last):
-        """Search the rows first to last for a block of queries, one range a step; a generator for `_threads.run`."""
+        """Search the rows `first` to `last` for a block of queries, range by range; a generator for `_threads.run`."""
         n_queries, unit = len(found.tau), self.unit
         state = self._pass(search, queries, found)
         self._begin(state, first, last)
@@ -274,7 +283,7 @@ class Index(DeclaredState):
         if size >= kernels.GROUP:
             size -= size % kernels.GROUP
             if not split_rows:
-                # each thread gets the same number of blocks, and all blocks are of nearly the same size
+                # each thread gets the same number of blocks of queries, all of nearly the same size
                 n_blocks = -(-n_queries // size)
                 size = -(-n_queries // (-(-n_blocks // threads) * threads))
                 size += -size % kernels.GROUP
@@ -286,10 +295,10 @@ class Index(DeclaredState):
         return threads, blocks, list(pairwise([*cuts, n]))
 
     def _begin(self, state, first, last):
-        """A hook for subclasses, called before the first range of a pass over the rows first to last."""
+        """A hook for subclasses, called before the rows `first` to `last` are searched range by range."""
 
     def _end(self, state):
-        """A hook for subclasses, called after the last range of rows; returns an iterable of further steps."""
+        """A hook for subclasses, called when all ranges of rows have been searched; returns further steps to run."""
         return ()
 
     def _most_queries(self, k):
@@ -301,7 +310,7 @@ class Index(DeclaredState):
         return 16 * k
 
     def _cheap_range(self, n_queries):
-        """The largest number of rows in a first range, whose comparison with the queries takes less than 30 ms."""
+        """The number of rows in the first range of a search, which n_queries queries search in less than 30 ms."""
         return max(1, (1 << 24) // (n_queries * self.X.shape[1]))
 
 

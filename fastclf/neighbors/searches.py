@@ -92,7 +92,7 @@ class RadiusSearch(Neighbors):
     """The methods that search all rows within a radius, for the estimators that have them."""
 
     def _check_radius(self, radius=None, n_queries=None):
-        """The checked radius of a call or, if the call has none, of the estimator: a number, or one for each query."""
+        """The checked radius: the argument or, if it is None, the estimator's parameter; a number, or one per query."""
         least = -np.inf if self.metric == "dot" else 0
         return require_radius(self.radius if radius is None else radius, least, n_queries)
 

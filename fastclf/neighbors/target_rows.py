@@ -63,5 +63,5 @@ class TargetRows(Neighbors):
         return self
 
     def _targets(self):
-        """The targets as an array of shape (n_rows, n_outputs)."""
+        """The targets of the fitted rows as an array of shape (n_rows, n_outputs)."""
         return self._y.reshape(len(self._y), -1)

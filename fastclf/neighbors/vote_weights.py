@@ -7,7 +7,7 @@ from .base import Neighbors
 class Weighted(Neighbors):
     """The base of estimators whose neighbours vote with the weights that the parameter `weights` gives."""
 
-    _vote_choices = ()  # pairs (name, allowed values) of further parameters that determine the votes
+    _vote_choices = ()  # pairs (name, allowed values) of the parameters besides `weights` that determine the votes
 
     def _more_targets(self, y, n, shape, labels=True):
         """Check the targets y of n added rows; `shape` is the shape of a fitted row's target."""

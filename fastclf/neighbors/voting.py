@@ -17,20 +17,21 @@ from .vote_weights import Weighted
 # The number of neighbours whose votes one kernel call counts, in 7 ms if each neighbour's label is a cache miss.
 _PIECE = 1 << 16
 
-# The share of `working_memory` that a search takes; the neighbours that it finds for a block of queries take a third of
-# this share.
+# The share of `working_memory` for a search. A third of this share is for the neighbours of one block of queries.
 SEARCH_SHARE = 3 / 4
 
 
 class Ballot(NamedTuple):
     """The neighbours of n queries, m each, and the weights of their votes, in the form that kernels take."""
 
-    rows: np.ndarray  # (n,) intp: the index of each query in the answer
+    rows: np.ndarray  # (n,) intp: the number of each query, at which its result is stored in the answer
     distance: np.ndarray  # (n, m) float64: the distance of each neighbour, ascending for each query
     index: np.ndarray  # (n, m) intp: the row number of each neighbour
     taken: np.ndarray | None = None  # (n, m) float64: the multiplicity of each neighbour; None: all are 1
-    given: np.ndarray | None = None  # (n, m) float64: the votes that the user's function returned, or None
-    by_distance: bool = False  # if `given` is None: whether a neighbour's vote is 1 / distance, not 1
+    # (n, m) float64: the votes that the user's function `weights` has returned; None if `weights` is no function
+    given: np.ndarray | None = None
+    # whether a neighbour's vote is 1 / distance instead of 1; without effect if `given` is not None
+    by_distance: bool = False
 
     def pieces(self):
         """This Ballot, cut into Ballots of fewer queries, so that each kernel call is short."""
@@ -56,7 +57,7 @@ class WeightedNeighbors(NumberSearch):
     """The base of estimators that take the k nearest neighbours with sample weights as multiplicities."""
 
     def _check_reach(self, name, k, search):
-        """Refuse a k that exceeds the sum of the weights of the rows that a query may find; otherwise return k."""
+        """Return k after a check that it does not exceed the total weight of the rows that a query may find."""
         weight = self._weight
         if weight is None:
             return self._check_k(name, k, search)
@@ -118,21 +119,21 @@ class Voters(Weighted, WeightedNeighbors):
     """The base of estimators in which the k nearest neighbours vote on labels or numbers."""
 
     def _ask_voters(self, X, call, mask=None):
-        """Check X and the mask and return (Search, n_neighbors), for a call in which `n_neighbors` neighbours vote."""
+        """Check X, the mask and n_neighbors; return (Search, n_neighbors) for the public method named `call`."""
         search = self._ask(X, call, mask, share=SEARCH_SHARE)
         self._check_voting()
         return search, self._check_reach("n_neighbors", self.n_neighbors, search)
 
     def _polls(self, search, k):
-        """Yield the lists of Ballots from `_ballots`, with enough memory for the votes of a function `weights`."""
+        """Yield a list of Ballots per block of queries; memory is reserved for the votes of a function `weights`."""
         return self._ballots(search, k, 48 * k if callable(self.weights) else 0)
 
     def _count(self, count, ballots):
-        """Run the generator count(ballot) for each Ballot of a block, on threads if there are several Ballots."""
+        """Run the generator count(ballot), which counts votes, for each Ballot of a list, on several threads."""
         run(count, ballots, 1 if len(ballots) == 1 else n_threads(self.n_jobs))
 
     def _weigh(self, ballot):
-        """The Ballot with the weights of its votes, by distance or by the function `weights`."""
+        """The Ballot with its votes weighted as `weights` says: equally, by distance, or by a user's function."""
         if self.weights == "distance":
             nearest = ballot.distance[:, 0]
             if (nearest < 0).any():
@@ -146,7 +147,7 @@ class Voters(Weighted, WeightedNeighbors):
         return ballot
 
     def _given_votes(self, distance, taken):
-        """The votes that the function `weights` returns for the distances."""
+        """The checked votes that the function `weights` returns for an array of distances."""
         votes = self.weights(distance)
         try:
             votes = np.ascontiguousarray(votes, dtype=np.float64)
@@ -165,8 +166,8 @@ class Voters(Weighted, WeightedNeighbors):
             )
         return votes
 
-    # Shortcuts of tuning and leave-one-out: one index and one search, with the largest k, serve all numbers of
-    # neighbours. A row is left out by excluding it from its own search.
+    # The next methods serve tuning and leave-one-out: one index, and one search with the largest k, serve all numbers
+    # of neighbours. In leave-one-out, each row is excluded from its search.
 
     _path_parameters = ("n_neighbors",)
 
@@ -198,12 +199,12 @@ class Voters(Weighted, WeightedNeighbors):
         return self._predict_path(self._fit_path("n_neighbors", ks, X, y), None)
 
     def _leave_one_out(self, k_max):
-        """The mean leave-one-out errors with 1, 2, ..., k_max neighbours, by one search."""
+        """The mean leave-one-out errors of the fitted rows with 1, 2, ..., k_max neighbours, by one search."""
         search = self._ask(None, "leave_one_out", share=SEARCH_SHARE * 3 / 4)
         self._check_voting()
         k_max = self._check_reach("k_max", k_max, search)
         n, weight, total = len(search.queries), self._weight, np.zeros(k_max)
-        # a quarter of the memory is for the errors of the queries of a block
+        # a quarter of the memory is reserved for the errors of one block of queries
         size = fit_in(self.working_memory / 4, 8 * k_max + self._scan.row_bytes, n)
         with search.progress:
             for start in range(0, n, size):
@@ -213,13 +214,13 @@ class Voters(Weighted, WeightedNeighbors):
         return total / (n if weight is None else weight.sum())
 
     def _errors(self, search, k_max):
-        """The errors of queries, which are fitted rows, with 1, 2, ..., k_max neighbours: (n_queries, k_max)."""
+        """The errors with 1, 2, ..., k_max neighbours, (n_queries, k_max), if the queries are fitted rows."""
         errors = np.empty((len(search.queries), k_max))
 
         def judge(ballot):
             rows = ballot.rows
             ballot, row = ballot._replace(rows=np.arange(len(rows))), search.self_row[rows]
-            # a function is called once for each number k of neighbours, because its votes may depend on k
+            # a function `weights` is called once for each number k of neighbours, because its votes may depend on k
             if callable(self.weights):
                 for k in range(1, k_max + 1):
                     errors[rows, k - 1] = self._error_each(self._weigh(ballot.first(k, self._weight)), row, k)[:, -1]
@@ -233,7 +234,7 @@ class Voters(Weighted, WeightedNeighbors):
         return errors
 
     def _error_each(self, ballot, row, k_max):
-        """The errors with 1, 2, ..., k_max neighbours, of shape (n, k_max); row: the row number of each query."""
+        """The errors with 1, 2, ..., k_max neighbours, (n, k_max); the queries are the fitted rows numbered `row`."""
 
 
 def taken_weights(weight, index, k, threads):
