@@ -106,7 +106,7 @@ class GeneralisedLinearClassifier(Classifier):
 
     def _features(self, X):
         self._require_fitted()
-        # a feature map of another library may not check the number of columns itself
+        # feature maps of other libraries may not check the number of columns, so that it is checked for them
         if not isinstance(self.feature_map_, FeatureMap) and _width(X) != self.n_features_in_:
             raise ValueError(
                 f"X has {_width(X)} features, but {type(self).__name__} is expecting {self.n_features_in_} features as"

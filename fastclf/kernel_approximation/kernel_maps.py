@@ -290,7 +290,8 @@ class Nystroem(_RandomMap):
         out = np.empty((len(X), self._n_out()), np.result_type(X.dtype, self.components_.dtype))
         zero = np.zeros(self._n_out())
         for start, stop, rows in self._blocks(X, self._n_out()):
-            # `linear_scores` computes the product, because the bits of a product by BLAS depend on the number of rows
+            # a product of matrices by BLAS would have bits that depend on the number of rows; those of `linear_scores`
+            # do not
             out[start:stop] = linear_scores(self._values(rows), self.normalization_, zero, self.n_jobs)
         return out
 
@@ -318,7 +319,7 @@ class Nystroem(_RandomMap):
         return values
 
     def _parameter(self, name, otherwise):
-        """The value of gamma, coef0 or degree of a named kernel, a parameter or an entry of `kernel_params`."""
+        """The value of the kernel parameter gamma, coef0 or degree: the attribute or an entry of `kernel_params`."""
         value = getattr(self, name)
         value = (self.kernel_params or {}).get(name) if value is None else value
         return otherwise if value is None else require_number(f"kernel_params[{name!r}]", value, -np.inf, finite=True)
@@ -332,7 +333,7 @@ class Nystroem(_RandomMap):
         C = C.astype(np.float64)
         if self.kernel == "rbf":
             if not isinstance(X, Csr):
-                # the mean is subtracted, because |x - c|^2 = |x|^2 - 2 x'c + |c|^2 loses fewer digits for rows near 0
+                # the mean is subtracted, so that |x - c|^2, computed as |x|^2 - 2 x'c + |c|^2, loses fewer digits
                 middle = C.mean(axis=0)
                 X, C = X - middle, C - middle
             square = (C**2).sum(axis=1)

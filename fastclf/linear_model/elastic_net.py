@@ -25,7 +25,8 @@ _CALL_WORK = 1 << 23
 _NEAR = 0.9
 # With at most this number of columns, a step changes all of them.
 _FEW = 64
-# The coordinate descent that finds a step ends when the norm of the violations is this share of the norm at its start.
+# The coordinate descent that finds a step ends when the norm of the violations of optimality is this share of its
+# initial value.
 _SHARE = 0.05
 # The matrix of second derivatives is computed from a sample of the rows, with this number of rows per parameter.
 _ROWS_PER_PARAMETER = 16
@@ -62,7 +63,7 @@ def proximal_points(problem, theta, tol, every=1):
 
 
 def _next_point(problem, point, every):
-    """The point after a step, or None if rounding allows no better one."""
+    """The point after a step of the minimisation from `point`, or None if rounding allows no better one."""
     taken = _wanted_columns(problem, point)
     of_taken = np.append(taken, problem.d)
     model = Model(
@@ -80,7 +81,7 @@ def _next_point(problem, point, every):
 
 
 def _wanted_columns(problem, point):
-    """The numbers of the columns in a step, ascending: those in use, and those that the gradient may bring into use."""
+    """The ascending numbers of the columns that a step changes: those in use, and others with a large gradient."""
     d = problem.d
     if d <= _FEW:
         return np.arange(d)
@@ -102,9 +103,10 @@ def _is_matrix_faster(model):
         return False
     length = problem.length
     made = min(n, _ROWS_PER_PARAMETER * K * (p + 1)) * length * length * problem.n_blocks("full") / 2
-    if problem.sparse:  # two matrix products centre the matrix of second derivatives
+    if problem.sparse:  # the matrix of sparse rows is centred by two matrix products, which are counted here
         made += problem.n_blocks("full") * (p + 1) ** 3 / 2
-    # compiled matrix products take less time for a multiplication than coordinate descent, most of all with dense rows
+    # a multiplication in a compiled matrix product takes less time than one in coordinate descent, most of all for
+    # dense rows
     speed = 2 if problem.sparse else 12
     return made / speed + (K * p) ** 2 <= _WORTH_SWEEPS * 2 * K * n * length
 
@@ -131,12 +133,12 @@ def _by_matrix(model, tol, every):
 
 
 def _solved(H, g, edge, start, u, G):
-    """The model's minimum with u's signs held, and the gradient G there; the given (u, G) if a sign would change."""
+    """The minimum of the model with the signs of u fixed, and its gradient; (u, G) if a sign would change."""
     sign = np.sign(u)
     free = np.flatnonzero((sign != 0) | (edge == 0))
     if len(free) == 0:
         return u, G
-    # the step of a coordinate leads from its value in `start` to 0 if the coordinate is to be 0
+    # a coordinate that must be 0 at the minimum moves from its value in `start` to 0
     away = np.where(sign == 0, -start, 0.0)
     away[free] = 0
     wanted = -(g + H @ away + edge * sign)[free]
@@ -159,7 +161,7 @@ def _by_columns(model, tol, every):
     n = len(problem.codes)
     share = _probabilities(problem, model.theta)
     weight = np.broadcast_to(1.0, n) if len(problem.weights) == 0 else problem.weights
-    if every > 1:  # rows that are not in the sample get weight 0
+    if every > 1:  # a weight of 0 leaves out the rows that are not in the sample
         panel = np.arange(n) // likelihood_kernels.PANEL
         weight = np.where(panel % every == 0, weight, 0.0)
     weight = share * weight / (problem.total if every == 1 else problem.sum_of_weights(every) or 1.0)
@@ -171,9 +173,9 @@ def _by_columns(model, tol, every):
     first = max(1, _CALL_WORK // per_column)
     for start, stop in ranges(0, bend.size, first):
         kernels.bends(*state, bend, start, stop)
-    # second derivatives must stay above 0, even if all probabilities are close to 0 or 1
+    # the second derivatives of the loss must stay above 0, even if all probabilities are close to 0 or 1
     bend += problem.pull + 1e-10 * max(bend.max(), 1e-300)
-    # coordinate descent uses columns that are not centred, so the last parameter is the intercept for X itself
+    # the gradient for centred columns becomes that for the columns of X, on which coordinate descent works
     g = model.gradient.copy()
     g[:, :-1] += g[:, -1:] * mean
     u = model.theta.copy()
@@ -218,7 +220,7 @@ def entries_by_column(X, factor):
 
 
 def _probabilities(problem, theta):
-    """The probability p of each class and row, of shape (K, n); for two classes (1, n)."""
+    """The probability of each class for each row, of shape (K, n); for two classes that of class 1, of shape (1, n)."""
     scores = problem.scores(theta)
     if problem.K == 1:
         return np.ascontiguousarray((0.5 * (1 + np.tanh(0.5 * scores))).T)

@@ -23,8 +23,8 @@ from .votes import first_samples, votes_until
 
 kernels = _simd.load("linear_model._perceptron")
 
-# _FIRST_PRODUCTS: the number of multiplications in the first range of an epoch, which takes about 1 ms.
-# _LOGGED_SAMPLES: the most samples in a range whose mistakes are logged.
+# _FIRST_PRODUCTS: the number of multiplications for the first range of samples of an epoch, about 1 ms of work.
+# _LOGGED_SAMPLES: the largest number of samples in a range if their mistakes are logged.
 _FIRST_PRODUCTS = 1 << 20
 _LOGGED_SAMPLES = 1 << 16
 # The number of scores and features in a block of rows whose losses are computed together.
@@ -108,10 +108,10 @@ class Hyperplanes:
     w: np.ndarray  # (n, d), float64: the weight vectors of n hyperplanes for d features
     b: np.ndarray  # (n,), float64: the intercept of each hyperplane
     positive: np.ndarray  # (n,), int32: the index of the class on each hyperplane's positive side
-    # (n,), float64: the step factor of each hyperplane on rows of its positive class (in joint learning, on rows of
-    # class k)
+    # (n,), float64: for each hyperplane, the step factor for rows of its positive class or, in joint learning, of class
+    # k for hyperplane k
     up: np.ndarray
-    down: np.ndarray  # (n,), float64: the step factor of each hyperplane on rows of all other classes
+    down: np.ndarray  # (n,), float64: for each hyperplane, the step factor for rows that are not of its positive class
 
 
 @dataclass(slots=True)
@@ -121,24 +121,26 @@ class Epoch:
     joint: bool
     intercept: bool
     eta: float
-    to_w: np.ndarray  # (m, d): the array to which steps of the weights are added: w itself, or the sum of a batch
-    to_b: np.ndarray  # (m,): the array to which steps of the intercepts are added: b itself, or the sum of a batch
-    # (m, d): for averaged weights, the sum over all steps of the step times its sample's number; else None
+    # (m, d): the array to which steps of the weights are added: the weights or, for order="batch", a sum of steps
+    to_w: np.ndarray
+    # (m,): the array to which steps of the intercepts are added: the intercepts or, for order="batch", a sum of steps
+    to_b: np.ndarray
+    # (m, d): for averaged weights, the sum over all steps of the step times the number of its sample; otherwise None
     lag_w: np.ndarray | None
-    # (m,): for averaged intercepts, the sum over all steps of the step times its sample's number; else None
+    # (m,): for averaged intercepts, the sum over all steps of the step times the number of its sample; otherwise None
     lag_b: np.ndarray | None
     # (n,): for each learner the sum of -y f over its mistakes, where f is the score and y the label, 1 or -1
     loss: np.ndarray
-    # (n,): for each learner the least y f over the samples that were no mistakes; f is the score, y the label
+    # (n,): for each learner the least y f over the samples that were no mistakes, where f is the score and y = 1 or -1
     margin: np.ndarray
     mistakes: np.ndarray  # (n,), int64: the number of mistakes of each learner in the epoch
     since: np.ndarray  # (n,), int64: for each learner the number of the first sample after its last mistake
     # (n,), int64: the length of each learner's longest run without a mistake; None without a pocket of best weights
     record: np.ndarray | None
     square: np.ndarray | None  # (1,): the largest squared norm of a row so far; None once an epoch has computed it
-    t: int  # the number of the next sample, counted from the start of the training
+    t: int  # the number of the next sample, counted from the start of the training, in all epochs
     n_logged: int = 0  # the number of mistakes that the last range of samples has logged
-    # the number of the sample at which each logged mistake was made; None without a log
+    # the number of the sample of each logged mistake; None without a log
     log_sample: np.ndarray | None = None
     log_row: np.ndarray | None = None  # the row number of each logged mistake; None without a log
     log_step: np.ndarray | None = None  # the length of the step of each logged mistake; None without a log
@@ -162,7 +164,8 @@ class Shrinking:
     scale: np.ndarray  # (n,): for each of n hyperplanes the number by which its stored weights are multiplied to give w
     square: np.ndarray  # (n,): for each hyperplane the squared L2 norm of its stored weights
     size: np.ndarray  # (n,): for each hyperplane the L1 norm of its stored weights
-    due: np.ndarray  # (n,): for each hyperplane the sum of all L1 cuts so far, which every coordinate must undergo
+    # (n,): for each hyperplane the sum of all L1 cuts so far; each coordinate must be cut by this sum before it is used
+    due: np.ndarray
     paid: np.ndarray  # (n, d): for each coordinate of the weights the sum of the L1 cuts that it has undergone
 
 
@@ -189,7 +192,7 @@ class Learner:
         self.w, self.b, self.first_w, self.first_b, self.first_t = w, b, w, b, 0
         self.lag_w, self.lag_b = np.zeros_like(w), np.zeros_like(b)
         self.n_iter, self.t, self.margin, self.clean, self.reason = 0, 0, np.nan, False, ""
-        # whether the loss, which fell no more, has ended the training, by scikit-learn's rule
+        # whether the stopping rule of scikit-learn, by which the loss must keep falling, has ended the training
         self.ended_by_loss = False
         self.best, self.pocket = np.inf, (w, b)
         self.scale, self.due, self.paid = np.ones(len(w)), np.zeros(len(w)), np.zeros_like(w)
@@ -248,7 +251,7 @@ class Group:
         self._gather(learners, learners[0].t, square)
 
     def _gather(self, learners, t, square):
-        """Concatenate the arrays of the learners; t is the number of the next sample."""
+        """Concatenate the arrays of all learners; t is the next sample's number since the start of the training."""
         self.learners = learners
         plan, joined = self.plan, lambda name: np.concatenate([getattr(learner, name) for learner in learners])
         w = aligned((sum(len(learner.w) for learner in learners), self.samples.d), np.float64)
@@ -302,7 +305,7 @@ class Group:
                 learner.mistakes += int(mistakes)
                 learner.clean = mistakes == 0 and not stopped
                 if learner.clean and plan.order == "random" and plan.penalty is None:
-                    # an epoch of randomly drawn rows leaves some rows out, which are scored now
+                    # randomly drawn samples may leave out some rows, so that all rows are scored for the check
                     _, margin = yield from count_wrong(self.samples, self.members, plan, learner, learner.w, learner.b)
                     learner.clean = margin > 0
                 learner.margin = margin if learner.clean else np.nan
@@ -336,7 +339,7 @@ class Group:
                 learner.reason += ", and no row is on a wrong side"
             return True
         over = learner.must_stop(value, plan)
-        # as further epochs would change nothing, they are counted, but not run
+        # further epochs without a mistake would not change the weights: these epochs are counted, but not run
         while fixed and not over and learner.n_iter < plan.max_iter:
             learner.n_iter += 1
             learner.t += self.n
@@ -363,7 +366,7 @@ class Group:
             if epoch.square is not None and not math.isfinite(epoch.square[0]) and samples.refuse is not None:
                 samples.refuse()
             epoch.square = None
-            # if this sum is finite, all weights, intercepts and losses are finite
+            # if the sum of all weights, intercepts and losses is finite, each of them is finite
             total = float(hyperplanes.w.sum()) + sum(hyperplanes.b.tolist()) + sum(epoch.loss.tolist())
             if not math.isfinite(total) and not (
                 np.isfinite(hyperplanes.w).all() and np.isfinite(hyperplanes.b).all() and not np.isnan(epoch.loss).any()
@@ -411,7 +414,7 @@ class Group:
             learner.best, learner.pocket = wrong, tuple(each.copy() for each in weights)
 
     def _order(self):
-        """The row of each sample of an epoch, or None for all rows in order."""
+        """The number of the row of each sample of an epoch, or None for all rows in order."""
         members, order = self.members, self.plan.order
         if order in ("cyclic", "batch"):
             return members
@@ -463,7 +466,7 @@ def between_centroids(samples, n_hyperplanes):
     weight = np.ones(len(samples.codes)) if samples.cost is None else samples.cost
     n_rows = len(samples.codes)
     size = max(1024, (1 << 22) * n_rows // max(1, samples.data.size))
-    # the bounds of the ranges are fixed, so that the sums always have the same bits
+    # the bounds of the row ranges do not depend on the number of threads, so that the sums always have the same bits
     for start in range(0, n_rows, size):
         stop = min(start + size, n_rows)
         code, part = samples.codes[start:stop], weight[start:stop]
@@ -503,7 +506,8 @@ def judged(samples, members, plan, learners, kept):
     """
     judge = Judge(plan.joint, *judge_arrays(learners, kept))
     if samples.indptr is not None:
-        judge = judge._replace(w=by_column(judge.w))  # the weights are transposed once for all blocks of rows
+        # the matrix of weights is transposed once, for all blocks of sparse rows
+        judge = judge._replace(w=by_column(judge.w))
     X, n = samples.matrix(), len(samples.codes) if members is None else len(members)
     found = []
     for start, stop in pairwise(judge.bounds(n)):

@@ -20,7 +20,8 @@ _CONDITION = 1e5
 _BLOCK_NUMBERS = 1 << 20
 
 # _MANY_COLUMNS: sparse rows stay sparse if they have more columns than this, or more columns than there are rows.
-# _DENSE_NUMBERS: sparse rows of up to this size are made dense if products of rows leave the rank uncertain.
+# _DENSE_NUMBERS: sparse rows of up to this number of entries, with the zeros, are made dense if products of rows leave
+# the rank uncertain.
 _MANY_COLUMNS, _DENSE_NUMBERS = 4096, 1 << 26
 
 _EPS = np.finfo(float).eps
@@ -166,7 +167,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         self._become(**columns, **fitted)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    # Shortcut: the predictions for all folds come from one fit for each alpha.
+    # Cross-validation is fast: the predictions for all folds come from one fit for each alpha.
 
     _path_parameters = ("alpha",)
 
@@ -245,7 +246,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return attributes, inverse, mean
 
     def _rows(self, X, codes, n_classes, weight):
-        """The RowSums of the rows X; X itself if it already has the methods of RowSums."""
+        """The rows X as a `RowSums`, which computes sums over rows; X itself if it has the methods of a `RowSums`."""
         return RowSums(X, codes, n_classes, weight, self.n_jobs) if isinstance(X, (np.ndarray, Csr)) else X
 
     def _by_products(self, X, codes, n_classes, weight, progress):
@@ -270,7 +271,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         coef, inverse = np.zeros((len(moment), d)), np.zeros((d, 0))
         if not (np.isfinite(gram).all() and np.isfinite(moment).all()):
             return np.full_like(coef, np.nan), 0, np.inf, inverse, mean, level
-        # a column that differs from its mean by rounding only counts as constant; its coefficient is 0
+        # a column counts as constant, and its coefficient is 0, if only rounding makes it differ from its mean
         length = np.sqrt(gram.diagonal())
         used = np.flatnonzero(length > np.maximum(16 * _EPS * np.sqrt(size.sum()) * np.abs(mean), _TINY))
         if len(used) == 0:
@@ -290,7 +291,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return coef, rank, condition if rank == d else np.inf, inverse, mean, level
 
     def _factored(self, rows, used, n_classes, mean, level):
-        """R and Q't of the QR decomposition of [used columns of X, centred; sqrt(alpha) I], blockwise; t: targets."""
+        """(R, Q't), where QR is the matrix [centred columns `used` of X; sqrt(alpha) I] and t has the targets."""
         d = len(used)
         n_targets = _n_outputs(n_classes)
         root = np.zeros((d + n_targets, d + n_targets))
@@ -365,7 +366,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return coef, d if self.alpha > 0 else found.rank, condition, None, mean, level
 
     def _wide(self, X, codes, n_classes, weight, progress):
-        """Fit dense rows with a penalty, by products of rows; returns (coef, rank, condition, None, X mean, y mean)."""
+        """Fit dense rows with a penalty, by products of rows: (coef, rank, condition, None, mean of X, mean of y)."""
         n, d = X.shape
         w = np.ones(n) if weight is None else weight
         target = target_columns(codes, n_classes)
@@ -395,7 +396,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return w * (leverage + (1 / w.sum() if self.fit_intercept else 0))
 
     def _solved_without(self, test, X, codes, classes, weight):
-        """The pair (coef, intercept) of the fit to all rows outside `test`, in which a class may be missing."""
+        """The pair (coef, intercept) of a fit to all rows outside the fold `test`; the other folds may lack a class."""
         rest = np.delete(np.arange(len(X)), test)
         rest_weight = None if weight is None else weight[rest]
         solved = self._solved(X[rest], codes[rest], classes, rest_weight, with_inverse=False)[0]
@@ -410,7 +411,7 @@ def _left_out(Z, error):
         inverse = np.linalg.inv(np.eye(len(product)) - product)
     except np.linalg.LinAlgError:
         return np.full(error.shape, np.nan)
-    # the smallest eigenvalue of 1 - ZZ' is at least 1 / (the norm of the inverse)
+    # no eigenvalue of 1 - ZZ', for the fold's block ZZ' of the hat matrix, is below 1 / (norm of the inverse)
     if not np.linalg.norm(inverse) < 1 / _ALONE:
         return np.full(error.shape, np.nan)
     return inverse @ error if wide else error + Z @ (inverse @ (Z.T @ error))

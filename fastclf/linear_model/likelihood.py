@@ -29,11 +29,13 @@ _BLOCK_WORK, _WORK_PER_NUMBER = 1 << 21, 64
 _ENTRIES = 1 << 20
 # The largest number of multiplications for a QR decomposition: about 0.1 s.
 _QR_WORK = 1 << 30
-# The largest number of multiplications for the matrix of products of all rows.
+# Data with fewer rows than columns get as many columns as rows if the products of all rows take at most this number of
+# multiplications.
 _PRODUCTS_WORK = 1 << 33
 # A gradient norm below this is taken as a rounding error, even if the objective is small.
 _LEAST_TOL = 1e-9
-# Sums use rows that are not centred if the mean of each column is within this number of standard deviations of 0.
+# Derivatives are summed over rows that are not centred if the mean of each column is within this number of standard
+# deviations of 0.
 _FAR = 100
 # Squares of numbers from 1 / _SAFE to _SAFE neither overflow nor underflow.
 _SAFE = 1e140
@@ -48,8 +50,9 @@ _RESIDUALS = 1 << 25
 # The least share of the trace of a matrix of products that a pivot of its Cholesky factor may have.
 _LEAST_PIVOT = 1e-11
 
-# Conjugate gradients are preconditioned by a block for each class, not by one for all, up to _FEW_COLUMNS columns, or
-# if the blocks take as long as _BLOCK_STEPS products of second derivatives, which they save.
+# For several classes, the preconditioner of conjugate gradients has a block for each class (otherwise one block for all
+# classes) up to _FEW_COLUMNS columns, or if the blocks cost less than _BLOCK_STEPS products with the second
+# derivatives, which they save.
 _FEW_COLUMNS, _BLOCK_STEPS = 128, 20
 
 _NONE = np.empty(0)
@@ -155,7 +158,7 @@ class Likelihood:
         self.mean, self._spread = self._moments()
         if not intercept:
             self.mean, self._spread = np.zeros(self.d), np.hypot(self._spread, self.mean)
-        self.curvature = None  # the last second derivatives of the kind "full", of all rows or of a sample
+        self.curvature = None  # the matrix of second derivatives that was computed last, from all rows or from a sample
         self._penalise(penalty, l1)
 
     # A subclass may have rows in other processes; it overrides the methods that read rows.
@@ -187,7 +190,8 @@ class Likelihood:
         self.pull = np.append((np.sqrt(penalty) * self.factor) ** 2, 0)  # the second derivatives of the penalty
         # the factors of the L1 term after scaling: l1 |w| = edge |u| for w = factor u
         self.edge = np.append(l1 * self.factor, 0)
-        # rows need not be centred if there are two classes, and if the sums then lose no digits
+        # derivatives are computed from rows that are not centred if there are two classes, and if centring afterwards
+        # loses no digits
         self._plain = (
             self.K == 1
             and not self.sparse
@@ -374,7 +378,7 @@ class Likelihood:
         return self.sparse and self.K > 1 and self.width < n <= _RESIDUALS // self.width
 
     def _by_column(self, residuals):
-        """Sums over rows of residuals (n, width) times the d columns and the intercept's column; shape (K, d + 1)."""
+        """Products of the columns of X, and of the column for the intercept, with residuals (n, width); (K, d + 1)."""
         if self._turned is None:
             self._turned = transposed(self.X)
         sums = np.empty((self.d + 1, self.K))
@@ -410,13 +414,13 @@ class Likelihood:
         return self.curvature
 
     def _with_penalty(self, full, times):
-        """Second derivatives `full`, of shape (K, d + 1, K, d + 1), plus `times` those of the penalty."""
+        """The second derivatives `full`, (K, d + 1, K, d + 1), plus `times` the second derivatives of the penalty."""
         D = self.d + 1
         for k in range(self.K):
             full[k, range(D), k, range(D)] += times * self.pull
         if self.K > 1:
-            # an equal change of the scores of all classes changes no probability; curvature that is added in this
-            # direction keeps such a change at 0; with an L1 term only the intercepts need it
+            # a change of all classes' scores by the same number changes no probability; curvature added in this
+            # direction makes the change 0; with an L1 term only the intercepts need this
             held = [self.d] if self.l1 else range(D)
             full[:, held, :, held] += times / self.K
         return full
@@ -429,12 +433,12 @@ class Likelihood:
         work *= kernels.PANEL
         n_steps = -(-self.n_panels // step)
         worth = n_steps * work // max(_BLOCK_WORK, _WORK_PER_NUMBER * doubles)
-        # the number of blocks is even, so that two threads get equal work
+        # an even number of blocks gives two threads equal work
         bounds = even_bounds(n_steps, min(n_steps, n_blocks(worth + worth % 2 if worth > 1 else 1, doubles)))
         return self._over_blocks(bounds, max(1, _FIRST_WORK // work), kernel, begin, step)
 
     def _over_blocks(self, bounds, first, kernel, begin, step):
-        """A list of states, one for each block of rows, from begin(); `kernel` adds every step-th panel to its sums."""
+        """A state of begin() for each block of rows, to which `kernel` has added the sums of every step-th panel."""
         rows = (self.X, self.X.data) if self.sparse else (self.X,)
 
         def add(start, stop, state):
@@ -456,8 +460,8 @@ class Likelihood:
                 raise of_column(ValueError(f"column {j} of X spans more than 1e300; smaller numbers are wanted"), j)
             mean = total / self.total
             variance = squares / self.total - mean**2
-            # the variance of a constant column is exactly 0, also for sparse rows, which are not shifted; values whose
-            # inverse overflows count as 0
+            # the variance of a constant column is set to 0, which rounding would miss for sparse rows, as they are not
+            # shifted; a column also counts as constant if the inverse of its largest value overflows
             most[most < 1e-300] = 0
             variance[(most == 0) | (variance < (1e-10 * mean**2 if self.sparse else 0))] = 0
             wild = (most > 0) & ((most > _SAFE) | (most < 1 / _SAFE) | (variance < 1e-6 * mean**2))
@@ -557,7 +561,7 @@ class RowsInDoubt:
     def __init__(self, problem, rows, p):
         self.pull, self.numbers = problem.pull, np.arange(len(rows))
         weights = (problem.weights[rows] if len(problem.weights) else np.ones(len(rows))) / problem.total
-        # the weights are divided by this unit, so that float32 can hold them
+        # the weights are divided by the largest one, so that float32 can hold them
         self.unit = float(weights.max(initial=1e-300))
         self.weights = (weights / self.unit).astype(np.float32)[:, None]
         if problem.K == 1:
@@ -567,7 +571,7 @@ class RowsInDoubt:
             rest = p.copy()
             rest[self.numbers, self.top] = 0
             bends = 1 - p
-            # 1 - p as a sum, which loses no digits where the probability p is nearly 1
+            # 1 - p as the sum of the other probabilities, which loses no digits where p is nearly 1
             bends[self.numbers, self.top] = rest.sum(axis=1)
             self.bends, self.p = (bends * p).astype(np.float32), p.astype(np.float32)
         self.Z = np.full((len(rows), problem.d + 1), problem.bias, np.float32)
@@ -612,7 +616,7 @@ class RowsInDoubt:
 
 
 def _counted(bends):
-    """A mask of curvatures (rows, classes) that are above 1e-3 of the largest curvature of any row for the class."""
+    """A mask of the second derivatives `bends` (rows, classes) that are above 1e-3 of the largest of their class."""
     return bends > 1e-3 * bends.max(axis=0, initial=0)
 
 
@@ -702,8 +706,9 @@ class RowSpace(Likelihood):
         return coef, intercept - coef @ self._outer.mean
 
     def _norm(self, gradient, theta, enough=None):
-        # The gradient by coordinates in the row space is converted to that for the scaled columns of X, whose norm
-        # counts. A lower bound of the norm is enough if it shows that a point is not optimal.
+        # The norm of the gradient for the scaled columns of X decides if a point is optimal, so that a gradient in
+        # coordinates of the row space is converted, unless a lower bound of the norm shows already that the point is
+        # not optimal.
         factor = self._outer.factor
         bound = np.hypot(np.linalg.norm(gradient[:, :-1] * self.scale) * factor.min(), np.linalg.norm(gradient[:, -1]))
         if enough is not None and bound > enough:

@@ -178,7 +178,7 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
         self._take(locals())
 
     def _check_parameters(self):
-        """Check the parameters; returns the factors of |w|_2^2 / 2 and of |w|_1, where the losses have the factor 1."""
+        """Check the parameters; returns the factors of |w|_2^2 / 2 and |w|_1 in an objective with the sum of losses."""
         require_choice("solver", self.solver, SOLVERS)
         require_number("tol", self.tol, 0)
         require_integer("max_iter", self.max_iter, 0)
@@ -246,7 +246,8 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
         if coef is None or coef.shape != (problem.K, problem.n_columns):
             return np.zeros(problem.shape)
         theta = problem.parameters(as_dense(coef, np.float64), np.asarray(self.intercept_, np.float64))
-        # coefficients are centred: the same number added to those of all classes changes no probability
+        # coefficients are centred over the classes, because the same number added to those of all classes changes no
+        # probability
         if problem.K > 1:
             held = slice(-1, None) if problem.l1 else slice(None)
             theta[:, held] -= theta[:, held].mean(axis=0)

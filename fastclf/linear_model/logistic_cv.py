@@ -268,7 +268,7 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
         return fit.attributes() | chosen | {"coef_": in_order_for(data[0], fit.coef), "intercept_": fit.intercept}
 
     def _mean_of_folds(self, Cs, l1_ratios, best, paths, classes):
-        """The attributes for refit=False: means over the folds' best fits."""
+        """The fitted attributes with refit=False: means of C, l1_ratio and coefficients over the folds' best fits."""
         i, share = best
         mean = self._stub(classes, paths[np.arange(len(paths)), share, i].mean(axis=0))
         return {
@@ -287,7 +287,7 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
             return {"coefs_paths_": paths, "scores_": scores, "n_iter_": steps}
         K = paths.shape[3]
         names = classes[1:] if K == 1 else classes
-        # the axes become (n_classes, n_folds, n_Cs, n_l1_ratios, ...)
+        # the axes of the paths become (n_classes, n_folds, n_Cs, n_l1_ratios, ...), as in scikit-learn
         paths, scores = np.moveaxis(paths, (3, 0, 2, 1), (0, 1, 2, 3)), np.swapaxes(scores, 1, 2)
         steps = np.swapaxes(steps, 1, 2)[None]
         if self._has_no_shares():
@@ -319,7 +319,8 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
 
         return score
 
-    __metadata_request__score = NotRouted(["sample_weight"])  # `_get_scorer` asks for it, if anything does
+    # in scikit-learn's metadata routing the scorer takes sample_weight, not this method
+    __metadata_request__score = NotRouted(["sample_weight"])
 
     def score(self, X, y, sample_weight=None, **score_params):
         """The score by `scoring` of what is predicted for X.

@@ -17,18 +17,21 @@ from .likelihood import least_norm
 _TRIALS = 40
 # The relative rounding error of the objective that is minimised.
 _ROUNDING = 1e-13
-# _ROWS_PER_PARAMETER: the number of rows in a sample for each parameter.
-# _LEAST_ROWS: the least number of rows in a sample.
+# _ROWS_PER_PARAMETER: the number of rows for each parameter in the sample whose optimum is the starting point of a fit.
+# _LEAST_ROWS: the least number of rows in this sample.
 _ROWS_PER_PARAMETER, _LEAST_ROWS = 64, 1 << 15
-# Second derivatives are factorised up to this number of columns, and of parameters.
+# The largest number of columns, and for a matrix of all parameters the largest number of parameters, for which second
+# derivatives are factorised.
 _MOST_COLUMNS = 1024
 # _SURE: truncated Newton's method at first leaves out rows that together have at most this share of the curvature.
 # _DOUBTFUL_NUMBERS: the largest number of values in a copy of the other rows.
 _SURE, _DOUBTFUL_NUMBERS = 0.02, 1 << 22
-# The largest number of multiplications in a product of second derivatives, and the number of such products in a step
-# after which the preconditioner is computed again.
+# _CHEAP: the largest number of multiplications in a product of the second derivatives and a direction.
+# _MANY_STEPS: the preconditioner is computed again after a step of Newton's method with more than this number of such
+# products.
 _CHEAP, _MANY_STEPS = 1 << 26, 25
-# The largest number of steps of conjugate gradients to a direction, and the share of the gradient at which they end.
+# _CONJUGATE_STEPS: the largest number of steps of conjugate gradients for one search direction.
+# _CONJUGATE_SHARE: these steps end when the residual is this share of the gradient.
 _CONJUGATE_STEPS, _CONJUGATE_SHARE = 100, 0.15
 # From this number of parameters on, L-BFGS computes its direction in a form that reads the stored steps only once.
 _MANY_PARAMETERS = 1 << 16
@@ -40,8 +43,8 @@ _FEW_STEPS = 6
 _SAMPLE_STEPS = 100
 # Matrices whose inverses take more multiplications than this, all together, are inverted in another thread.
 _SLOW_INVERSE = 1 << 23
-# Two numbers of multiplications: those that take as long as the Python code of a call, 50 us, and those that take as
-# long as the preparation of a value for second derivatives.
+# _CALL: the number of multiplications that take as long as the Python code of a call, 50 us.
+# _LOAD: the number of multiplications that take as long as the preparation of a value for second derivatives.
 _CALL, _LOAD = 1 << 20, 30
 
 
@@ -63,7 +66,8 @@ def move(evaluate, point, direction):
         at_end = float(np.sum(found.gradient * direction))
         if fall <= _ROUNDING * abs(point.objective) and abs(at_end) < abs(slope):
             return found
-        # the next step length minimises the parabola through both objectives with the slope at the start
+        # the next step length is the minimum of the parabola with the objectives at 0 and at this length, and the slope
+        # at 0
         bend = fall - length * slope
         guess = -0.5 * slope * length**2 / bend if bend > 0 else 0
         length = min(max(guess, 0.1 * length), 0.5 * length) if np.isfinite(guess) else 0.1 * length
@@ -76,7 +80,7 @@ def inverted(matrices):
     The diagonals are increased until the matrices can be inverted.
     """
     ridge = _ridge(matrices)[..., None, None] * np.eye(matrices.shape[-1])
-    # `ridge` becomes infinite or NaN, and the loop ends, if a matrix holds infinity or NaN
+    # the number added to the diagonals becomes infinite or NaN, which ends the loop, if a matrix holds infinity or NaN
     while np.max(ridge) < np.inf:
         try:
             np.linalg.cholesky(matrices + ridge)  # cholesky raises LinAlgError if a matrix is not positive definite
@@ -89,7 +93,7 @@ def inverted(matrices):
 def solution_of(matrix, target):
     """The solution of a system with a positive semidefinite matrix, which is increased like those of `inverted`."""
     ridge = _ridge(matrix)
-    if ridge < np.inf:  # if the matrix holds infinity or NaN, `inverted` raises an error below
+    if ridge < np.inf:  # `inverted` raises an error for a matrix with infinity or NaN
         raised = matrix.copy()
         raised[np.diag_indices(len(raised))] += ridge
         with contextlib.suppress(np.linalg.LinAlgError):
@@ -99,7 +103,7 @@ def solution_of(matrix, target):
 
 
 def _ridge(matrices):
-    """The least number that is added to the diagonal of each matrix before it is inverted."""
+    """The number that is added to the diagonal of each matrix of second derivatives, so that it can be inverted."""
     return 1e-10 * np.maximum(np.trace(matrices, axis1=-2, axis2=-1) / matrices.shape[-1], 1e-300)
 
 
@@ -115,7 +119,7 @@ def inverse_of(curvature, dtype=np.float64):
     inverse = aside(inverted, curvature) if slow else inverted(curvature)
     if curvature.ndim == 2:
         return lambda gradient: (inverse @ gradient.ravel()).reshape(gradient.shape)
-    # as multiples of this unit, the entries of the inverse do not overflow in float32
+    # the inverse is stored as multiples of its largest entry, so that no entry overflows in float32
     unit = np.abs(inverse).max(initial=1e-300)
     inverse = (inverse / unit).astype(dtype)
 
@@ -162,7 +166,7 @@ def lbfgs(evaluate, point, tol, precondition, history=None, memory=20):
 
 
 def _two_loops(gradient, history, precondition):
-    """The two-loop recursion of L-BFGS: the preconditioned gradient, corrected by the last steps, the `history`."""
+    """The two-loop recursion of L-BFGS: the preconditioned gradient, corrected by the last steps (`history`)."""
     q = gradient.copy()
     shares = []
     for step, change, product in reversed(history):
@@ -171,7 +175,7 @@ def _two_loops(gradient, history, precondition):
         q -= share * change
     q = precondition(q)
     if history:
-        # this factor makes the estimated inverse of the curvature exact along the last step
+        # the initial inverse of the curvature is scaled so that it is exact along the last step
         _, change, product = history[-1]
         q *= product / inner(change, precondition(change))
     for (step, change, product), share in zip(history, reversed(shares)):
@@ -199,8 +203,7 @@ def truncated_newton(problem, point, tol):
         if n_steps > _MANY_STEPS or precondition is None:
             precondition = inverse_of(model.preconditioner(), np.float32)
         direction, n_steps = conjugate_direction(model.times, point.gradient, precondition)
-        # the same number added to the coefficients of all classes changes no probability, and the penalty wants their
-        # mean to be 0
+        # the mean over the classes is subtracted: it changes no probability, and the penalty is least without it
         if problem.K > 1:
             direction -= (point.theta + direction).mean(axis=0)
         found = move(problem.evaluate, point, direction)
@@ -250,14 +253,15 @@ class CompactHistory:
     """
 
     def __init__(self, size, memory=10):
-        # the stored steps, and the stored changes of the gradient, which are preconditioned
+        # S: the stored steps; P: the stored changes of the gradient, after preconditioning
         self.S, self.P = np.zeros((2, memory, size), np.float32)
-        # products of stored vectors (steps s, changes y of the gradient, preconditioner P): SY has s_i'y_j for i
-        # before j, YP has y_i'P y_j
+        # products of the stored vectors, for steps s, changes y of the gradient and the preconditioner P: SY has
+        # s_i'y_j for i before j, YP has y_i'P y_j
         self.SY, self.YP = np.zeros((2, memory, memory))
-        self.order = []  # the slots of the stored vectors, from the oldest to the newest
-        self.newest = None  # the slot of the newest vectors, whose products with older ones the next direction computes
-        self.before = None  # the products of all stored vectors with the last gradient
+        self.order = []  # the indices of the stored vectors, from the oldest to the newest
+        # the index of the newest vectors, until the next direction computes their products with the older ones
+        self.newest = None
+        self.before = None  # the products of all stored vectors with the gradient of the last direction
 
     def direction(self, gradient, preconditioned):
         """Minus the inverse of the curvature times the gradient, of which `preconditioned` is a rough estimate."""
@@ -347,7 +351,9 @@ def quasi_newton_points(problem, theta, tol, every=1):
     yield point
     kind, step = _affordable(problem, every)
     if kind == "diagonal" and not theta.any():
-        kind = "shared"  # at theta = 0 the diagonal blocks of the second derivatives are the same for all classes
+        # at theta = 0 the blocks of second derivatives on the diagonal are the same for all classes, so that one block
+        # is enough
+        kind = "shared"
     is_compact = kind is None and theta.size >= _MANY_PARAMETERS
     n_steps, history = None if is_compact else _STEPS, []
     while not point.is_optimal(tol):
@@ -379,7 +385,7 @@ def _steps_left(first, point, n_steps, tol):
 
 
 def _affordable(problem, every=1):
-    """Choose second derivatives that cost few passes over X; returns (kind, step), for every step-th panel of rows."""
+    """The pair (kind, step): second derivatives that cost few passes over X, from every step-th panel of rows."""
     n, K, D = len(problem.codes) // every, problem.K, problem.d + 1
     for kind, rows, most in (
         ("full", _ROWS_PER_PARAMETER * K * D, 3 if K > 1 else 64),
@@ -394,7 +400,7 @@ def _affordable(problem, every=1):
 
 
 def _sample_step(problem):
-    """The step such that every step-th panel of rows makes a sample that is large enough for all parameters."""
+    """The step for which every step-th panel of rows is a sample large enough for the number of parameters."""
     return len(problem.codes) // max(_LEAST_ROWS, _ROWS_PER_PARAMETER * problem.K * (problem.d + 1))
 
 
@@ -404,7 +410,7 @@ def sample_optimum(problem, theta, points):
     points(problem, theta, tol, every): the points of a minimiser on every `every`-th panel of rows.
     """
     n, size, last = len(problem.codes), theta.size, _sample_step(problem)
-    # the larger sample starts at the optimum of a smaller one, unless theta is from an earlier fit
+    # the optimum of a smaller sample is found first, as a start for this sample, unless theta comes from an earlier fit
     steps = [last] if theta.any() else [8 * last, last]
     if last < 4 or any(step * problem.sum_of_weights(step) < 0.5 * problem.total for step in steps):
         return theta

@@ -182,7 +182,8 @@ class Perceptron(SparsifiableClassifier):
             # for each hyperplane, the number of its first weight vector among all that vote
             voter_starts_=Starts("n_planes", "n_voters", full=True),
         ),
-        # for average='averaged': the weights after the last sample, and the sums of each step times its sample's number
+        # with average='averaged': the weights after the last sample, and the sums over all steps of the step times the
+        # number of its sample
         **where(
             has("_last_coef_"),
             _last_coef_=Array("float64", "n_planes", "n_features"),
@@ -429,9 +430,9 @@ class Perceptron(SparsifiableClassifier):
         )
 
     def _samples(self, X, y, sample_weight, known=None, reset=True):
-        """The checked data of a fit: (Samples, Labels, attributes of columns); known: the classes so far, or None."""
+        """The checked (Samples, Labels, dict of attributes of the columns) of a fit; known: classes so far, or None."""
         name = type(self).__name__
-        # an epoch over all rows would find NaN and infinity, so that no other check is needed
+        # X is not checked for NaN and infinity if an epoch visits all rows and finds them
         meets_all = not (self.early_stopping or self.start == "centroids" or self.order == "random")
         read = as_unchecked_rows if meets_all and sample_weight is None else self._as_rows
         if reset:
@@ -483,7 +484,7 @@ def _judge(samples, members, plan, learners, kept):
 
 
 def _given(name, values, shape):
-    """First weights from the user, as a finite float64 array of the given shape."""
+    """The user's initial weights or intercepts, as a finite float64 array of the given shape."""
     try:
         array = np.array(as_array(values, name), dtype=np.float64)
     except (TypeError, ValueError) as error:

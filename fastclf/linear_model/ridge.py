@@ -21,7 +21,7 @@ from .scores import Coefficients, ScoreClassifier, counted
 _CONDITION = 1e5
 _SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga")
 
-# The number of entries in a block of rows, which is made dense, or multiplied by eigenvectors, at a time.
+# The number of entries in a block of rows, which are made dense, or multiplied by eigenvectors, together.
 _BLOCK_NUMBERS = 1 << 20
 
 
@@ -150,7 +150,7 @@ class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
         return {"coef_": found[0], "intercept_": found[1], "classes_": classes}
 
     def _by_inverse(self, rows):
-        """The pair (coefficients, intercepts); None if the condition may exceed _CONDITION or one is not finite."""
+        """The pair (coefficients, intercepts); None if X is ill-conditioned by _CONDITION, or a result is infinite."""
         with Progress(len(rows), f"{type(self).__name__}.fit", self.verbose, self.callback) as progress:
             mean, level, matrix, moment = _moments(rows, self.fit_intercept, progress)
         matrix[np.diag_indices(len(matrix))] += self.alpha
@@ -177,7 +177,7 @@ class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
         return columns, rows, codes, classes, _weighed(self.class_weight, classes, codes, weight), kept
 
     def _answers_without(self, name, values, X, y, fold):
-        # there is no shortcut, because class weights would have to be computed anew for each fold
+        # class weights may differ from fold to fold, so that one fit to all rows cannot serve all folds
         return None if self.class_weight is not None else super()._answers_without(name, values, X, y, fold)
 
     def _become(self, **attributes):
@@ -206,14 +206,15 @@ def _inverse(matrix):
     """The inverse of a positive definite matrix, or None if its condition number may exceed _CONDITION."""
     if not np.isfinite(matrix).all() or not (matrix.diagonal() > 0).all():
         return None
-    # rows and columns are scaled by powers of 2, without rounding errors
+    # rows and columns are scaled by powers of 2, so that the scaling makes no rounding errors
     scale = np.ldexp(1.0, -np.frexp(np.sqrt(matrix.diagonal()))[1])
     scaled = matrix * scale * scale[:, None]
     try:
         inverse = aside(np.linalg.inv, scaled) if len(scaled) > 200 else np.linalg.inv(scaled)
     except np.linalg.LinAlgError:
         return None
-    # the largest sum of absolute values in a row bounds the largest eigenvalue
+    # the condition number is at most the product of this norm, the largest sum of absolute values in a column, of
+    # matrix and inverse
     bound = np.abs(scaled).sum(axis=0).max() * np.abs(inverse).sum(axis=0).max()
     return inverse * scale * scale[:, None] if bound <= _CONDITION else None
 
@@ -501,7 +502,7 @@ def _mean(rows, share):
 def _long_mean(rows, share):
     mean = np.zeros(rows.shape[1])
     size = max(1, _BLOCK_NUMBERS // rows.shape[1])
-    # the bounds of the ranges are fixed, so that the sum always has the same bits
+    # the bounds of the row ranges do not depend on the number of threads, so that the sum always has the same bits
     for start in range(0, len(rows), size):
         part = slice(start, start + size)
         mean += share[part] @ np.asarray(rows[part], np.float64)
@@ -509,7 +510,7 @@ def _long_mean(rows, share):
 
 
 def _centred(rows, centre, root, size=None):
-    """Yield (start, stop, root (X - centre)) for blocks of rows, as dense float64; root: the roots of the weights."""
+    """Yield (start, stop, A) for blocks of rows as dense float64; A: X - centre, each row times its entry of `root`."""
     size = size or max(1, _BLOCK_NUMBERS // rows.shape[1])
     for start in range(0, len(rows), size):
         stop = min(start + size, len(rows))
@@ -519,7 +520,7 @@ def _centred(rows, centre, root, size=None):
 
 
 def _row_products(rows, centre, root, threads):
-    """A A' for A = root (X - centre), where root has the roots of the weights; sparse rows stay sparse."""
+    """The matrix AA', where A is X - centre, each row times its entry of `root`; sparse rows stay sparse."""
     if not isinstance(rows, Csr):
         A = (np.asarray(rows, np.float64) - centre) * root[:, None]
         with np.errstate(over="ignore", invalid="ignore"):

@@ -25,8 +25,8 @@ kernels = _simd.load("linear_model._elastic_net")
 # The largest number of rows of a matrix of products (1.2 GB). Larger problems are solved by conjugate gradients.
 MOST = 12_000
 
-# Matrices of at most this number of rows are solved by their eigenvectors, which also give the rank and the condition,
-# unless a penalty makes their rank certain.
+# A linear system of at most this number of rows is solved by the eigenvectors of its matrix, which also give the rank
+# and the condition number, unless the penalty alone makes the matrix regular.
 _FEW = 512
 
 # _DENSE: columns with entries in more than this share of the rows are multiplied as dense columns. _NUMBERS: the number
@@ -43,27 +43,32 @@ _SLOW_WORK = 1 << 26
 # The number of values in a block of rows, so small that the block stays in a cache.
 _CACHED = 1 << 16
 
-# An eigenvalue below _ZERO times the largest one counts as 0. Between _ZERO and _CERTAIN this is uncertain.
+# _ZERO: an eigenvalue below this share of the largest one counts as 0.
+# _CERTAIN: an eigenvalue from _ZERO to this share of the largest one leaves the rank uncertain.
 _ZERO, _CERTAIN = 1e-13, 1e-10
 
-# Products that are rounded to float32 are used if the penalty is at least this share of the largest eigenvalue.
+# Products of rows that are rounded to float32 are used if the penalty is at least this share of the largest eigenvalue
+# of their matrix.
 _ROUNDED = 2e-6
 
 _STEPS = 20_000
 
-# The duration of a multiplication with a sparse entry, in multiplications of dense matrices.
+# A multiplication with an entry of sparse rows takes as long as this number of multiplications in a product of dense
+# matrices.
 _SPARSE_WORK = 8
 
-# The relative residual at which conjugate gradients end, and the largest one with which their solution is accepted.
+# _END: conjugate gradients end at this relative residual.
+# _ENOUGH: their solution is accepted if its relative residual is at most this.
 _END, _ENOUGH = 1e-12, 1e-10
 
 
 class Solution(NamedTuple):
     """The result of `solved`: coefficients, rank and condition number."""
 
-    coef: np.ndarray  # (n_outputs, d): the weight vector w of each output
+    coef: np.ndarray  # (n_outputs, d): the weight vector of each output
     rank: int
-    condition: float  # the condition number of A'A + alpha I, for centred and weighted rows A
+    # the condition number of A'A + alpha I, where A has the centred rows times the roots of their weights
+    condition: float
 
 
 class Unsure(Exception):
@@ -77,7 +82,7 @@ class Centred:
 
     def __init__(self, X, mean, root, n_jobs):
         self.X, self.turned, self.mean, self.root, self.n_jobs = X, transposed(X), mean, root, n_jobs
-        self.middle = None  # the product of X and the mean of its rows; None until it is needed
+        self.middle = None  # the product of X and the mean of its rows; None until it is first needed
 
     @property
     def shape(self):
@@ -291,7 +296,7 @@ class Factor:
 
 
 class _Eigen:
-    """The inverse of (matrix of products + alpha I), restricted to eigenvectors with eigenvalues other than 0."""
+    """The inverse of (matrix of products + alpha I) on the span of the eigenvectors whose eigenvalues are not 0."""
 
     def __init__(self, gram, alpha, longest, exact):
         values, self.V = aside(np.linalg.eigh, gram)
@@ -320,7 +325,7 @@ def solved(A, target, alpha, exact):
         found = _by_block_gradients(A, target, alpha)
         if found is not None:
             return found
-    # products in float32 are made only if the penalty is so large that they can be used
+    # products of rows are rounded to float32 only if the penalty is so large that their rounding errors do no harm
     rounds = A.is_rounded and alpha > _ROUNDED * A.square_norm()
     gram = A.products(exact=True) if A.is_rounded and not rounds else A.products()
     if not np.isfinite(gram).all():
@@ -350,8 +355,9 @@ def _by_factor(A, target, alpha, gram, largest):
     """The Solution by a Cholesky factor; None if the matrix has no factor or the solution is not accurate enough."""
     n, d = A.shape
     wide = n <= d
-    # Let u be the unit vector along the roots of the weights. Centred rows and targets are orthogonal to u; a multiple
-    # of uu' that is added makes the matrix regular.
+    # With fewer rows than columns, the matrix of products of centred rows has the null vector u, the roots of the
+    # weights. The targets are orthogonal to u, too: a multiple of uu' makes the matrix regular and does not change the
+    # solution.
     lost = int(wide and A.mean.any())
     u = A.root / np.linalg.norm(A.root) if lost else None
     matrix = aside(_regular, gram, alpha, u, largest)
@@ -373,7 +379,7 @@ def _by_factor(A, target, alpha, gram, largest):
 
 
 def _regular(gram, alpha, u, largest):
-    """The sum of gram, alpha I and, where u is not None, largest times uu'."""
+    """The matrix gram + alpha I, plus largest * uu' if the vector u is not None."""
     matrix = gram.copy()
     if u is not None:
         matrix += largest * np.outer(u, u)
@@ -382,7 +388,7 @@ def _regular(gram, alpha, u, largest):
 
 
 def _refined(A, target, alpha, solve):
-    """The weight vectors w, by iterative refinement until w does not change; None if that does not converge."""
+    """The weight vectors, one for each target, by iterative refinement until they are exact; None if it diverges."""
     n, d = A.shape
     wide = n <= d
     w, z, before = np.zeros((d, target.shape[1])), np.zeros(target.shape), np.inf
@@ -403,7 +409,7 @@ def _refined(A, target, alpha, solve):
             return w
         if change > 0.25 * before:
             return w if change <= 1e-10 * size else None
-        # the next change of w is expected to be smaller than this one by the ratio of the last two changes
+        # the change of w is expected to fall further by the ratio of the last two changes
         if step_number and change * (change / before) <= 1e-12 * size:
             return w
         before = change
@@ -420,7 +426,7 @@ def _largest(times, n, digits=1e-10):
         Q[k] = v / size
         v = times(Q[k][:, None])[:, 0]
         T[k, k] = Q[k] @ v
-        for _ in range(2):  # v is made orthogonal twice, because the first pass leaves rounding errors
+        for _ in range(2):  # a single orthogonalisation would leave rounding errors
             v -= (Q[: k + 1] @ v) @ Q[: k + 1]
         size = norm_of(v)
         ends = k + 1 == steps or not size > 1e-14 * T[: k + 1, : k + 1].max()
@@ -437,8 +443,8 @@ def _by_block_gradients(A, target, alpha):
     limit = A.gradients_limit(target.shape[1])
     z, rest = np.zeros(target.shape), target.copy()
     sizes = np.linalg.norm(target, axis=0)
-    # Each round of conjugate gradients starts from a residual that is computed anew, as rounding errors add up in the
-    # residual that the rounds update.
+    # In each round, conjugate gradients start from a newly computed residual, because rounding errors add up in the
+    # residual that their steps update.
     for _ in range(3):
         step = conjugate_block(lambda V: A.square_times(V) + alpha * V, rest, sizes, limit)
         if step is None:
@@ -460,7 +466,7 @@ def conjugate_block(times, target, sizes, limit):
     block conjugate gradients).
     """
     Z = np.zeros(target.shape)
-    # the first search directions are a basis of the targets' span, as targets may be linear combinations of others
+    # the first search directions are a basis of the span of the targets, because the targets may be linearly dependent
     values, vectors = np.linalg.eigh(target.T @ target)
     kept = values > 1e-14 * values[-1]
     if not kept.any() or not values[-1] > 0:
@@ -485,7 +491,7 @@ def conjugate_block(times, target, sizes, limit):
         if step == 8:
             first = left
         elif step >= 16 and step % 8 == 0:
-            # the number of steps until the end is predicted from the rate of convergence since step 8
+            # the number of further steps is predicted from the rate of convergence since step 8
             rate = np.log(first / left) / (step - 8) if left < first else 0.0
             if step + np.log(left / _END) / max(rate, 1e-9) > limit:
                 return None

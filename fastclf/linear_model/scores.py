@@ -16,7 +16,7 @@ columns = _simd.load("linear_model._elastic_net")
 # Scores that overflow are computed again from rows and weights that are both multiplied by this small factor.
 _SCALE = 2.0**-600
 
-# The number of sparse entries in a call of a kernel that transposes rows.
+# The number of sparse entries in one call of the compiled code that transposes rows.
 _CALL_ENTRIES = 1 << 20
 
 # The number of columns of a block of coefficients that is transposed at a time.
@@ -111,7 +111,7 @@ def transposed(X):
 
 
 def _sums(X, coef, intercept, n_jobs=None):
-    """A pair: the scores of the rows, and the number of scores that are not finite."""
+    """The pair (scores of the rows, number of scores that are not finite)."""
     rows, kernel = _rows(X), kernels.score_sparse if isinstance(X, Csr) else kernels.score
     n_classes = len(coef)
     scores, coef = np.empty((len(X), n_classes)), _laid_out(X, coef)
@@ -158,7 +158,7 @@ def linear_codes(X, coef, intercept, n_jobs=None, owner=None):
 
     if any(over_rows(choose, X, len(coef), n_jobs)):
         scores = linear_scores(X, coef, intercept, n_jobs, owner)
-        # rows with infinite scores are compared at a scale where the scores are finite
+        # rows whose scores overflow are compared by scores that are multiplied by a small factor
         rows = np.flatnonzero(~np.isfinite(scores).all(axis=1))
         if len(rows):
             scores[rows] = _small_sums(X[rows], coef, intercept)

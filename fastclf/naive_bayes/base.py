@@ -127,14 +127,14 @@ class NaiveBayesBase(Classifier):
         return as_number_rows(X, owner) if self._takes_sparse or not hasattr(X, "tocsr") else as_matrix(X, owner)
 
     def _checked_labels(self, y, n, sample_weight, classes):
-        """The (codes, weight, classes) of the rows of a fit; `classes`: None, or all labels that may occur in y."""
+        """The (codes, weight, classes) of the rows of a fit; `classes`: all labels that may occur, or None."""
         y = as_label_vector(y, n, type(self).__name__)
         weight = as_sample_weight(sample_weight, n)
         classes, codes = encode_labels(y) if classes is None else (classes, encode_known(classes, y))
         return codes.astype(np.int32), weight, classes
 
     def _checked(self, X, y, sample_weight, classes=None, more=False):
-        """The checked (rows, codes, weight, classes); more: whether X must have the columns of an earlier fit."""
+        """The checked (rows, codes, weight, classes) of a fit; more: whether X must have the columns of `fit`."""
         rows = self._new_samples(X) if more else self._as_rows(X, type(self).__name__)
         codes, weight, classes = self._checked_labels(y, len(rows), sample_weight, classes)
         self._check_parameters(rows.shape[1], len(classes))
@@ -317,14 +317,14 @@ class DiscreteBayes(NaiveBayesBase):
     # are also called by `fastclf.dask`, where each worker computes the sums of its own spans.
 
     def _first_cells(self, X):
-        """For counts by category: the index of each column's first count, and the number of counts; else None."""
+        """For counts of categories: the index of each column's first count, and the number of counts; or None."""
 
     def _n_cells(self, d, first):
-        """The number of sums for each class: one for each of d columns or, with categories, one for each category."""
+        """The number of sums kept for each class: one for each column or, with categories, for each category."""
         return d
 
     def _spans(self, X, codes, weight, n_classes, bounds, first):
-        """For each span of the rows of X the pair (weights by class, sums); X is checked."""
+        """The pair (weights by class, sums of the columns) for each span (range) of the rows of X, which is checked."""
         threshold, name = self._threshold(), type(self).__name__
         sums = column_sum_spans(X, codes, weight, n_classes, self.n_jobs, bounds, threshold)
         if threshold is not None or not all(np.isfinite(span).all() for span in sums):
@@ -379,11 +379,12 @@ class DiscreteBayes(NaiveBayesBase):
         """The threshold above which an entry counts as 1, or None if entries are used as they are."""
 
     def _joint(self, X):
-        """The log joints log P(x, class) of rows, by the linear scores, a `Linear`, that a subclass makes."""
+        """The log joints log P(x, class) of rows, by the linear scores (`Linear`) that the subclass defines."""
         form, threshold = self._linear(), self._threshold()
         joint = begin_joint(len(X), self.class_log_prior_ + form.constant)
         add_linear(joint, X, form, self.n_jobs, threshold)
-        # X is checked if the sum is not finite; with a threshold always, as NaN leaves no trace in the sum
+        # X is searched for NaN and infinity if the sum of the log joints is not finite; with a threshold always,
+        # because a binarised NaN leaves no trace in the sum
         if threshold is not None or not np.isfinite(joint.sum()):
             require_finite(X, type(self).__name__)
         return joint

@@ -211,7 +211,7 @@ class MdlHistogram(Histogram):
 
 
 def _terms(cells, counts, h):
-    """The arguments (cells, counts, h, slack, constant) of the compiled function `densities`, for one class."""
+    """The arguments of the compiled `densities` for the normal densities of a class, of standard deviation h."""
     cells, counts = cells[counts > 0], counts[counts > 0]
     with np.errstate(divide="ignore"):
         slack = np.log(counts.max(initial=0)) + np.log(len(cells)) + 42

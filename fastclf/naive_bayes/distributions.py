@@ -34,12 +34,12 @@ from .joints import Linear, add_gaussian, add_linear
 # The number of columns of a table that are copied to a matrix at a time.
 _BLOCK = 8
 
-# The number of rows whose densities are computed at a time.
+# The number of rows of a block whose densities are computed together.
 _ROWS = 1 << 11
 
 
 def _log_gamma(x):
-    """log |Gamma(x)|, which is inf at poles and for large x, as in C, where Python raises an exception."""
+    """log |Gamma(x)|; inf at poles and for large x, where Python's `lgamma` raises an exception."""
     try:
         return math.lgamma(x)
     except (OverflowError, ValueError):
@@ -106,7 +106,8 @@ def log_share(part, whole):
 class Distribution:
     """The base of distributions. A subclass that does not allow all values has a method is_bad(x)."""
 
-    wanted = ""  # the end of the message about a value that the distribution refuses; empty if no value is refused
+    # the end of the error message for a value that the distribution refuses; empty if the distribution refuses no value
+    wanted = ""
     left = None
 
     @classmethod
@@ -166,7 +167,8 @@ class Gaussian(Distribution):
         rest, step = count[rows, codes], x - state["mean"][codes]
         mean[rows, codes] -= divide(w * step, rest)
         fewer = squares[rows, codes] - w * step**2 * divide(state["count"][codes], rest)
-        # where subtraction leaves less than half of the digits, the sum is computed again
+        # the squared deviations of a class without a row are summed anew where subtraction leaves less than half of the
+        # digits
         for i in np.flatnonzero((fewer < 1e-8 * squares[rows, codes]) & (rest > 0)):
             others = (codes == codes[i]) & (rows != i)
             centre = np.average(x[others], weights=w[others])

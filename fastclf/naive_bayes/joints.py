@@ -48,7 +48,8 @@ class Linear(NamedTuple):
 
     coef: np.ndarray  # (n_classes, n_features), float64: the coefficient of each feature for each class
     constant: np.ndarray | float = 0.0  # (n_classes,), float64: the constant term of each class's score
-    always: np.ndarray | None = None  # (n_classes, n_features), bool: whether the feature is never 0 in the class
+    # (n_classes, n_features), bool: whether a 0 of the feature has probability 0 in the class
+    always: np.ndarray | None = None
 
 
 def add_linear(joint, X, form, n_jobs, threshold=None):
@@ -82,7 +83,7 @@ def _of_entries(X, form):
 
 
 def _products(out, X, coef, n_jobs, threshold):
-    """Add X @ coef.T to `out`, with x replaced by 0 or 1 if there is a threshold; returns `out`."""
+    """Add X @ coef.T to `out`; with a threshold, entries of X count as 0 or 1. Returns `out`."""
     coef = in_lanes(coef)
     constant = np.zeros(coef.shape[1])
 

@@ -84,7 +84,8 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         class_count_=Array("float64", "n_classes"),
         class_prior_=Array("float64", "n_classes"),
         distributions_=List("n_features", Value(require_choice, DISTRIBUTIONS)),
-        # for each factor of the density: the list of its columns, and the statistics of its distribution
+        # the density is a product of factors: for each of them, the list of its columns and the statistics of its
+        # distribution
         factors_=List("n_factors", Instance(list)),
         statistics_=List("n_factors", Instance(dict)),
     )
@@ -143,7 +144,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         self._prior(np.ones(n_classes))
 
     def _wanted(self, table):
-        """The requested distribution of each column, and groups of columns that share a multinomial distribution."""
+        """The requested distribution of each column, and the groups of columns that share a multinomial one."""
         wanted, d = self.distributions, table.shape[1]
         groups = []
         if isinstance(wanted, dict):
@@ -170,7 +171,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         return chosen, groups
 
     def _assigned(self, table, codes, rows):
-        """The table with the distribution of each column; "auto" is decided by the listed rows alone."""
+        """The table with the distribution of each column; for "auto" it is chosen by the listed rows alone."""
         kinds, groups = self._wanted(table)
         kinds = table.choose(kinds, codes, rows)
         rest = set(range(len(kinds))).difference(*groups)
@@ -248,7 +249,8 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
     def _answers_without(self, name, values, X, y, fold):
         if not is_leave_one_out(fold):
             return super()._answers_without(name, values, X, y, fold)
-        # "auto" may choose another distribution if a row is left out, and a dict leaves unnamed columns to "auto"
+        # one fit to all rows serves only if its distributions stay fixed when a row is left out; "auto" may choose
+        # anew, also for columns that a dict does not name
         wanted = [self.distributions] if isinstance(self.distributions, str) else list(self.distributions)
         if isinstance(self.distributions, dict) or "auto" in wanted or not keeps_classes(fold, y):
             return None

@@ -27,7 +27,7 @@ DISTRIBUTIONS = {
     "kernel": Kernel,
 }
 
-# The distributions for columns of sparse rows: zeros take no time.
+# The distributions that columns of sparse rows may have, because their zeros take no time.
 _SPARSE = ("bernoulli", "multinomial", "poisson")
 
 # The number of rows whose log densities are added at a time.
@@ -205,7 +205,7 @@ class SparseRows(Rows):
                 )
 
     def _entries(self):
-        """The positions of the entries with each distribution, as a dict; bad values are refused."""
+        """For each distribution, the positions of the entries in its columns; bad values are refused."""
         entries = {}
         for kind in sorted(set(self.kinds)):
             wanted = np.array([each == kind for each in self.kinds])

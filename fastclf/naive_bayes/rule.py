@@ -270,7 +270,7 @@ class BayesClassifier:
         return Risk(risk.value + float(1 / np.sqrt(k * np.e)), risk.standard_error)
 
     def _expected(self, cost, n, random_state, support):
-        """The expected cost over random rows x; cost(X, joint) is the cost times P(x), joint is P(x, class)."""
+        """The expected cost over random rows x; cost(X, joint) gives cost times P(x), where joint = P(x, class)."""
         known = self._distributions
         if self._kind == "callable" and support is not None:
             bounds = _as_bounds(support)
@@ -290,7 +290,7 @@ class BayesClassifier:
         return _mean(cost(X, self.predict_proba(X)))
 
     def _integrated(self, cost, edges):
-        """The integral of the cost; P(x, class) is integrated for each class, too, as a check of the densities."""
+        """The integral of the cost; each P(x, class) is integrated as well, as a check of the densities."""
 
         def values(X):
             joint = self._joint(X)
@@ -397,7 +397,8 @@ class _OfPosterior(BayesClassifier):
         if not callable(eta):
             self.eta = as_float64(eta, "eta")
             if self._kind == "table" and self.eta.shape == (1,) != mu.shape:
-                self.eta = np.full(mu.shape, self.eta[0])  # a single probability is taken for every x
+                # an array with one probability gives it to every cell of the table
+                self.eta = np.full(mu.shape, self.eta[0])
             if self._kind != "table" or self.eta.shape[: mu.ndim] != mu.shape or self.eta.ndim > mu.ndim + 1:
                 shapes = f" of shape {mu.shape}" if self._kind == "table" else ""
                 raise ValueError(
@@ -442,7 +443,7 @@ class _OfPosterior(BayesClassifier):
 
 
 def _as_costs(cost_matrix, n_classes):
-    """cost_matrix[true, decided] as an array; None stands for 0 for the right class and 1 for any other."""
+    """The array cost_matrix[true, decided]; None stands for a cost of 0 for right decisions and 1 for wrong ones."""
     costs = 1.0 - np.eye(n_classes) if cost_matrix is None else as_float64(cost_matrix, "cost_matrix")
     if costs.ndim != 2 or len(costs) != n_classes or not np.isfinite(costs).all():
         raise ValueError(
@@ -584,7 +585,8 @@ class BayesOptimalClassifier(Classifier):
         for number in range(cv):
             out = fold == number
             proba[out] = _by_class(clone(model).fit(rows[~out], y[~out]), rows[out], classes)
-        # a probability of 0 for one label would make the model impossible, whatever the other rows are
+        # a probability of 0 for the label of one row would rule the model out, whatever its probabilities for all other
+        # rows
         return np.log(np.maximum(proba[np.arange(n), codes], 1e-15)).sum()
 
     def predict_proba(self, X):

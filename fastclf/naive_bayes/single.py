@@ -89,7 +89,7 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
 
     @staticmethod
     def _of_moments(count, mean, squares, whole):
-        """The sufficient statistics, from the moments of each class and those of all rows."""
+        """The sufficient statistics, from the moments of the rows of each class and those of all rows (`whole`)."""
         return {"class_count_": count[:, 0], "theta_": mean, "_squares": squares, "_whole": np.stack(whole)}
 
     def _together(self, sums, more):
@@ -151,7 +151,7 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
         return classes[found]
 
 
-# An entry in a table of state: an array with one number for each class and feature.
+# The entry of an array with a number for each class and feature in an estimator's table of fitted attributes.
 _EACH = Array("float64", "n_classes", "n_features")
 
 _LOG_PROBABILITIES = declare(feature_count_=_EACH, feature_log_prob_=_EACH)
@@ -237,7 +237,8 @@ class ComplementNB(DiscreteBayes, shortcuts=True):
 
     def _estimate(self, state, alpha):
         counts = state["feature_count_"]
-        # the counts of all other classes are added up, because subtraction from the total would lose digits
+        # a class's complement, the counts of all other classes, is a sum, because subtraction from the total would lose
+        # digits
         before, behind = (np.cumsum(part, axis=0) for part in (counts[:-1], counts[:0:-1]))
         none = np.zeros((1, counts.shape[1]))
         others = np.concatenate([none, before]) + np.concatenate([behind[::-1], none]) + alpha
@@ -298,7 +299,8 @@ class BernoulliNB(DiscreteBayes, shortcuts=True):
 
     def _linear(self):
         there = self.feature_log_prob_
-        # log(1 - p) = log1p(-exp(log p)), computed within one array; the minimum corrects a log p above 0
+        # the log probability that a feature is absent, log(1 - p) = log1p(-exp(log p)), is computed in place; the
+        # minimum with 0 corrects a log p that rounding has made positive
         absent = np.minimum(there, 0)
         np.negative(np.exp(absent, out=absent), out=absent)
         with np.errstate(divide="ignore"):
@@ -405,7 +407,7 @@ class CategoricalNB(DiscreteBayes, shortcuts=True):
         return self._places_of(count_categories(X, self.n_jobs, type(self).__name__))
 
     def _places_of(self, sizes):
-        """The index of each column's first count, and the number of counts, from each column's number of categories."""
+        """The index of each column's first count, and the number of counts, for columns of `sizes` categories."""
         if self.min_categories is not None:
             least = as_array(self.min_categories, "min_categories")
             if least.dtype.kind not in "iu":
@@ -449,7 +451,7 @@ class CategoricalNB(DiscreteBayes, shortcuts=True):
         return {"feature_log_prob_": [Multinomial.logs(c, alpha) for c in state["category_count_"]], "_alpha": alpha}
 
     def _tables(self):
-        """For each column the log probabilities (n_classes, n_categories + 1), the last for all unknown categories."""
+        """For each column the log probabilities (n_classes, n_categories + 1); the last is for unknown categories."""
         tables = []
         for count, known in zip(self.category_count_, self.feature_log_prob_):
             absent = Categorical.logs(0, count.sum(axis=1, keepdims=True), count.shape[1], self._alpha)

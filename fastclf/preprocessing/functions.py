@@ -102,7 +102,7 @@ class FunctionFeatures(FeatureMap):
         return features
 
     def _values(self, i, function, rows):
-        """What functions[i] gives for the rows, an array of shape (n_samples, n_features)."""
+        """The values of functions[i] for rows (n_samples, n_features); refuses a feature that X does not have."""
         try:
             return function(rows.T) if self.vectorized else [function(row) for row in rows]
         except IndexError as error:
@@ -110,7 +110,7 @@ class FunctionFeatures(FeatureMap):
             if self.vectorized:
                 raise ValueError(f"{what}; x[0] to x[{rows.shape[1] - 1}] is wanted") from error
             try:
-                return function(rows)  # the function indexes columns, as in X[:, 0], or adds along axis 1
+                return function(rows)  # a function of all rows: it indexes columns, as in X[:, 0], or adds along axis 1
             except IndexError:
                 raise ValueError(f"{what}; x[0] to x[{rows.shape[1] - 1}], or columns X[:, 0], is wanted") from error
 

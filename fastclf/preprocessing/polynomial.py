@@ -22,7 +22,7 @@ _MOST = 2**63 - 1
 # For k of at least this number, the binomial coefficient "2 k over k" exceeds 2^63 - 1.
 _MANY = 70
 
-# X may have more than 2^31 - 1 columns here, unlike in the classifiers, whose column indices have 32 bits.
+# Column indices may exceed 2^31 - 1 in the matrices of this module, unlike in those of the classifiers.
 _as_wide_rows = partial(as_rows, most=_MOST)
 
 
@@ -75,7 +75,7 @@ class PolynomialFeatures(FeatureMap):
         return tags
 
     def _degrees(self):
-        """The least degree of a product of features, at least 1, and the greatest degree."""
+        """The pair (least degree of a product of features, at least 1; greatest degree)."""
         degree = self.degree
         pair = isinstance(degree, Sequence) and not isinstance(degree, str) and len(degree) == 2
         if not pair and not hasattr(degree, "__index__"):
@@ -174,8 +174,8 @@ class PolynomialFeatures(FeatureMap):
         if not high:
             out[:] = 1
             return out
-        # x_j multiplies the products of one degree less whose first feature is j or a later one; only later ones if
-        # `distinct`.
+        # x_j multiplies each product of one degree less whose first feature is j or a later one; if no product may
+        # contain a feature twice, the first feature is later than j.
         count = later[1:high, int(distinct) : d + distinct]
         first = np.cumsum(size[1:high])[:, None] - count
         count, first, row = count.ravel(), first.ravel(), np.empty(made, X.dtype)
@@ -193,7 +193,7 @@ class PolynomialFeatures(FeatureMap):
         if d <= X.size + 2 * high:
             later, place = _counts(d, high, distinct), X.indices
             rest, size = later[:, int(distinct) :], later[:, 0]
-        else:  # if X is very wide, only the columns that have entries are counted
+        else:  # if X is very wide, the products are counted for those columns alone that have entries
             column, place = np.unique(X.indices, return_inverse=True)
             left = d - column.astype(np.int64)
             later, rest, size = (_counts_from(n, high, distinct) for n in (left, left - distinct, d))
@@ -220,8 +220,8 @@ class PolynomialFeatures(FeatureMap):
                     for i in reversed(range(degree)):
                         factor = position[:, i]
                         product = values[:, factor] * product
-                        # a product's number among those of its degree is the sum over i of the number of products with
-                        # the same factors before i and a smaller factor i
+                        # the number of a product among the products of its degree: the sum, over each position i of a
+                        # factor, of the number of products with the same factors before i and a smaller factor at i
                         begin = rest[degree - i][columns[:, position[:, i - 1]]] if i else size[degree]
                         number = number + begin - later[degree - i][columns[:, factor]]
                     _require_finite(product)
@@ -292,13 +292,13 @@ def _chosen(d, degree, distinct):
 
 
 def _positions(d, degree, distinct):
-    """The products that `_chosen` yields, as an array with a row for each product."""
+    """The products of `degree` features, in order, as an array with a row of feature numbers for each product."""
     flat = itertools.chain.from_iterable(_chosen(d, degree, distinct))
     return np.fromiter(flat, np.intp).reshape(-1, degree)
 
 
 def _count(d, low, high, distinct, bias):
-    """The number of products; if it exceeds the limit _MOST, any number above _MOST."""
+    """The number of products of features in a row of the output; any number above _MOST if that is exceeded."""
     if not distinct:
         if min(d, high) >= _MANY:
             return _MOST + 1
@@ -329,7 +329,8 @@ def _counts_from(n, high, distinct):
     counts = [np.ones_like(n)]
     for degree in range(1, high + 1):
         factor = n - (degree - 1) if distinct else n + (degree - 1)
-        # number * factor is a multiple of the degree, which is divided out first, so that the product cannot overflow
+        # the product of number and factor is a multiple of the degree; the division by the degree comes first, so that
+        # the product cannot overflow
         shared = np.gcd(counts[-1], degree)
         counts.append(counts[-1] // shared * (np.maximum(factor, 0) // (degree // shared)))
     return counts

@@ -13,12 +13,14 @@ from .small_pairs import SOLVED, STOPPED
 # budget.
 _MOST_PRICE, _LARGE_PRICE, _LEAST_FALL = 1e8, 1e3, 1e-3
 
-# _LEAST_TOL: the least tolerance of a single fit. _LEAST_WIDTH: the least distance of two log C that are told apart.
-# _MOST_FITS: the most fits of a search, some ten times what a search takes.
+# _LEAST_TOL: the least tolerance of a single fit.
+# _LEAST_WIDTH: the least distance of two values of log C that the search distinguishes.
+# _MOST_FITS: the most fits of a search, about ten times the usual number.
 _LEAST_TOL, _LEAST_WIDTH, _MOST_FITS = 1e-13, 1e-13, 200
 
-# _GAP_SHARE: a fit whose duality gap exceeds this share of the allowed excess of the penalty is repeated with a lower
-# tolerance, if its gap is as large as the excess of the losses, or the bracket of log C is narrower than _NARROW.
+# A fit may be too inexact for the search, and is repeated with a lower tolerance, if two conditions hold: its duality
+# gap exceeds the share _GAP_SHARE of the tolerated error of the penalty; and the difference between the losses and the
+# budget, times C, is at most four times the gap, or the bracket of log C is narrower than _NARROW.
 _GAP_SHARE, _NARROW = 0.25, 1e-3
 
 
@@ -70,7 +72,8 @@ class BudgetSearch:
         if self._is_proved() or self._fits >= _MOST_FITS:
             self.over = True
         elif self.fit_tol > _LEAST_TOL and self._misleads(penalty, price * excess, gap):
-            # the same C is fitted again with a smaller tolerance, and the search for a bracket of C begins again
+            # the fit does not tell if C is too small: it is repeated with a smaller tolerance, and the search for a
+            # bracket of C begins again
             self.fit_tol *= 0.1
             self._low = self._high = None
         else:
@@ -111,7 +114,8 @@ class BudgetSearch:
         if self._low is None or self._high is None:
             self.price *= 10 if self._high is None else 0.1
             return
-        if side == self._side:  # the Illinois rule of regula falsi: the excess at the end that stays is halved
+        # by the Illinois rule of regula falsi, the excess at the end of the bracket that does not move is halved
+        if side == self._side:
             (self._high if side > 0 else self._low)[1] *= 0.5
         self._side = side
         (low, above), (high, below) = self._low, self._high

@@ -42,7 +42,7 @@ class Cache:
         kept = np.flatnonzero(self.row_of >= 0)
         old, rows, used = self.table, self.row_of[kept], self.used[kept]
         self.widen(width)
-        # rows move to slots with the same or a smaller number, in order, so that no row is overwritten before it moves
+        # the cached rows move to the first slots, in order, so that no row is overwritten before it has moved
         for slot, before in enumerate(kept):
             self.table[slot, : len(keep)] = old[before, keep]
         self.row_of[: len(kept)], self.used[: len(kept)] = rows, used
@@ -58,7 +58,7 @@ class Cache:
         self.hits += int(ready.sum())
         new = np.flatnonzero(~ready)
         if len(new) and len(self.used):
-            # slots that this call uses have the latest time, so they are not replaced
+            # the rows that this call reads have the latest time, so that they stay in the cache
             n = min(len(new), int((self.used < self.time).sum()))
             free = np.argpartition(self.used, n - 1)[:n] if n else np.empty(0, np.int64)
             free.sort()

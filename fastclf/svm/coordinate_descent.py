@@ -102,7 +102,7 @@ class Descent:
             tol /= 4
 
     def _descend(self, problem, alpha, b, tol):
-        """The solution (w, alpha) of the problem in which the distance of the intercept from b is penalised."""
+        """A proximal step: the solution (w, alpha) if the distance of the intercept from b is penalised."""
         arrays = _arrays(problem.X)
         kernel = kernels.descend if len(arrays) == 1 else kernels.descend_sparse
         epochs = Epochs(problem, alpha, b, tol, self.rng)

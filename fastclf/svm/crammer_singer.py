@@ -12,8 +12,8 @@ kernels = _simd.load("svm._crammer_singer")
 # The number of multiplications in one call of compiled code, which then takes some milliseconds.
 _CALL_WORK = 1 << 22
 
-# The last sweep is the one in which all violations are below this share of `tol`: later steps change earlier
-# violations.
+# The goal of the last sweep over the rows, as a share of `tol`: in this sweep no row's violation exceeds the goal. It
+# is below `tol` because each step changes the violations of rows visited before.
 _GOAL = 0.25
 
 # Rows whose violation is below this share of the sweep's goal are left out until all other rows are optimal.

@@ -16,11 +16,12 @@ PROOF = compiled.PROOF
 # The gradient f is computed anew after this number of steps for each row, as rounding errors of the updates add up.
 _MANY_STEPS = 50
 
-# _NARROW: the largest number of columns for which the gradient f of a linear kernel is computed from w.
-# _EXACT_NUMBERS: the number of matrix entries in one block of rows of that computation.
+# _NARROW: the largest number of columns for which the gradient of the dual objective, for a linear kernel, is computed
+# from the weight vector.
+# _EXACT_NUMBERS: the number of matrix entries in a block of rows of that computation.
 _NARROW, _EXACT_NUMBERS = 1000, 1 << 20
 
-# A larger upper bound of alpha means a hard margin, because no alpha at an optimum is that large in float64.
+# An upper bound of alpha above this means a hard margin, because no alpha at an optimum is that large in float64.
 HARD = 1e100
 
 
@@ -136,7 +137,8 @@ class Dual:
 
     def note(self, change):
         """Add to `noise` the rounding error of updating f for this change of coef."""
-        with np.errstate(over="ignore"):  # coef diverges for infinite C if no hyperplane separates the classes
+        # with infinite C, coefficients grow without limit if no hyperplane separates the classes
+        with np.errstate(over="ignore"):
             self.noise = float(np.hypot(self.noise, norm_of(change)))
 
     def add(self, gram, rows, change, columns, threads):

@@ -52,7 +52,7 @@ def factorise(A, threads):
         if after >= m:
             break
 
-        # there are more pieces of work than threads, because pieces with the first rows take longer
+        # more pieces of work than threads are made, because the pieces with the first rows take longer
         pieces = 1 if threads == 1 or (m - after) ** 2 < 1 << 16 else 4 * threads
         for kernel, first, last in (
             (compiled.pack, 0, -(-(m - after) // compiled.WIDE)),
@@ -172,7 +172,7 @@ def steps(dual, gram, active, buffer, threads):
     `numbers_for(number of free rows)` of them.
     """
     free = active[dual.is_free()[active]]
-    # the original order of the rows: if rows are sorted by class, more pivots are lost to rounding
+    # the rows are taken in their original order: sorted by class, they would lose more pivots to rounding
     free = free[np.argsort(dual.rows[free], kind="stable")]
     m, g, rows = len(free), dual.f[free], dual.rows[free]
     A, V = buffer[: m * m].reshape(m, m), buffer[m * m : m * (m + _DROPPED)].reshape(_DROPPED, m)

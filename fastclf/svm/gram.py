@@ -13,11 +13,12 @@ PAD = _simd.load("svm._smo").PAD
 class Gram:
     """Kernel values between the rows of X, computed in `dtype` by compiled code."""
 
-    row_numbers = None  # the numbers by which users know the rows of X; None: they know them as 0, 1, ...
+    row_numbers = None  # the users' numbers of the rows of X, for messages; None: 0, 1, ...
 
     def __init__(self, kernel, X, dtype, free_dtype=False):
         self.kernel, self.X, self.dtype = kernel, X, np.dtype(dtype)
-        self.free_dtype = free_dtype  # whether `dtype` may be changed later, from float32 to float64 or the reverse
+        # whether the dtype of kernel values may be changed later, from float32 to float64 or the reverse
+        self.free_dtype = free_dtype
         self.wide = kernel_values.compiled.width(self.dtype == np.float32)
 
     def __len__(self):

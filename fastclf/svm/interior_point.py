@@ -11,16 +11,17 @@ minimal optimisation starts from the result and proves the optimum.
 
 import numpy as np
 
-# The most matrix entries in a block of rows of Z, the matrix of the rows. If there is no memory for Z in float64, each
-# block is converted at each use.
+# The largest number of matrix entries in a block of rows of Z, the matrix of signed rows. If there is no memory for Z
+# in float64, each block of Z is converted at each use.
 _BLOCK = 1 << 18
 
 # The most matrix entries in a block if rows and columns are few: OpenBLAS multiplies so small a block in the calling
 # thread. Its other threads would gain nothing, and cost much where other programs have the processors.
 _SMALL_BLOCK = 1 << 13
 
-# The cost of the method is that of _COST_STEPS steps. A step takes _COST_CALLS nanoseconds for the calls of NumPy, and
-# _COST_PASSES + d / _COST_SQUARE for each number of Z, for the products with vectors and for the d-by-d matrix.
+# The cost of the interior point method is estimated as that of _COST_STEPS Newton steps on n rows of d columns. A step
+# takes _COST_CALLS nanoseconds for the calls of NumPy, and _COST_PASSES + d / _COST_SQUARE nanoseconds for each of n d
+# matrix entries: for products with vectors and for a d-by-d matrix of products.
 _COST_STEPS, _COST_CALLS, _COST_PASSES, _COST_SQUARE = 40, 80_000, 5, 16
 
 # _STEPS: the most Newton steps.
@@ -31,8 +32,8 @@ _STEPS, _SHARE = 100, 0.995
 # the multipliers of the bounds 0 <= a <= C.
 _ENOUGH = 1e-16
 
-# Where |w - Z'a| / |w|, the error of the condition that the weights w are Z'a for dual variables a, exceeds this,
-# triangular factors are computed by QR, which takes several times as long as Cholesky.
+# Triangular factors are computed by QR, which takes several times as long as Cholesky, if the relative error |w - Z'a|
+# / |w| exceeds this; weights w and dual variables a are optimal only if w = Z'a.
 _OFF = 1e-8
 
 
@@ -140,12 +141,12 @@ class Interior:
             return False
         self.a, self.w, self.b = a + length * da, w + length * dw, self.b + length * db
         self.s, self.t = s + length * ds, t + length * dt
-        # the slack is updated by itself, because C - a would lose the digits of a small slack
+        # the slack C - a has its own update, because the subtraction would lose the digits of a small slack
         self.slack = slack - length * da
         return True
 
     def _factorise(self):
-        """Compute the triangular factor for the systems of a Newton step, and the residuals of linear conditions."""
+        """Compute the triangular factor for a Newton step, and the residuals of the linear optimality conditions."""
         Z, y, a, s, t = self.Z, self.y, self.a, self.s, self.t
         self.off_w, self.off_b = Z.transposed_times(a) - self.w, -float(y @ a)
         self.off_a = Z.times(self.w) - 1 + self.b * y - s + t
@@ -165,7 +166,7 @@ class Interior:
         return self.inverse * (r - self.Z.times(u)), u
 
     def _direction(self, sa, t_slack):
-        """The Newton step of (a, w, b, s, t) towards the complementary products s a = `sa` and t slack = `t_slack`."""
+        """The Newton step of (a, w, b, s, t) to where, to first order, s a = `sa` and t (C - a) = `t_slack`."""
         a, s, t, slack = self.a, self.s, self.t, self.slack
         x, u = self._solve(sa / a - s - (t_slack / slack - t) - self.off_a, self.off_w)
         # a step may be infinite or NaN, and is then refused by the caller

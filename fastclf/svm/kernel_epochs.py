@@ -22,8 +22,10 @@ _BLOCK_NUMBERS = 1 << 22
 class SampleBlock:
     """A block of samples as compiled code reads it; each support vector and each row of the block has a slot."""
 
-    values: np.ndarray  # (n_samples, n_slots), float64: the kernel values of each sample with the row in each slot
-    slot: np.ndarray  # (n_samples,), intp: the slot that holds each sample's row
+    # (n_samples, n_slots), float64: the kernel value of each sample with the support vector or sample in each slot
+    values: np.ndarray
+    # (n_samples,), intp: the slot of each sample, i.e. the column of `values` with the kernel values of its row
+    slot: np.ndarray
     codes: np.ndarray  # (n_samples,), intc: the index of each sample's class
     steps: np.ndarray  # (n_samples, n_hyperplanes), float64: the amount that a mistake on the sample adds to |a|
     wrong: np.ndarray  # (n_samples, n_hyperplanes), uint8: whether the sample was a mistake; written by compiled code
@@ -36,14 +38,16 @@ class Learner:
     Compiled code changes a, lag, least and square, one block of samples at a time; `epoch` changes the rest.
     """
 
-    values: Callable  # a function values(rows, columns): the kernel values, in float64, between two lists of rows of X
+    # a function values(rows, columns) of two lists of rows of X: the matrix of their kernel values, float64
+    values: Callable
     codes: np.ndarray  # (n,), intc: the index of the class of each row of X
     steps: np.ndarray  # (n, n_hyperplanes), float64: the amount that a mistake on a row adds to the coefficient |a|
-    bias: float  # 1 if there is an intercept, else 0; it is added to every kernel value
+    bias: float  # the number that is added to every kernel value: 1 if there is an intercept, else 0
     budget: int  # the largest number of support vectors; 0: no limit
     average: str  # how the weights of the training are used: "none", "averaged" or "voted"
     support: np.ndarray  # (n_support,), int64: the numbers of the rows of X that have coefficients
-    # (n_hyperplanes, n_support), float64: each support vector's coefficient; within a block (n_hyperplanes, n_slots)
+    # (n_hyperplanes, n_support), float64: the coefficient of each support vector; while a block is learned, rows of the
+    # block have columns, too
     a: np.ndarray
     # for each coefficient in `a`, the sum over its changes of the change times the number of samples before it
     lag: np.ndarray
@@ -54,7 +58,8 @@ class Learner:
     n_wrong: np.ndarray = field(init=False)
     # (n_hyperplanes,), float64: the least y f(x) of each hyperplane over the last epoch's samples
     least: np.ndarray = field(init=False)
-    # (n_hyperplanes,), float64: the sum of a f(x) over samples, which is |w|^2 if none of them was a mistake
+    # (n_hyperplanes,), float64: the sum over samples of coefficient times score, which is |w|^2 if no sample was a
+    # mistake
     square: np.ndarray = field(init=False)
     radius: float = 0.0  # the largest K(x, x) + bias, squared length in feature space, of any sample x
     log: list = field(default_factory=list)  # with "voted": the logged mistakes of each block, for `gather_votes`
@@ -79,7 +84,7 @@ class Learner:
         return called_off
 
     def _learn(self, rows):
-        """Learn from one block of samples, one for each row in `rows`."""
+        """Learn from one block of samples, which are the rows of X with the numbers `rows`."""
         columns, slot = slots(self.support, rows)
         values = self.values(rows, columns)
         if not np.isfinite(values).all():
@@ -101,7 +106,7 @@ class Learner:
         self.t += len(rows)
 
     def _log_mistakes(self, rows, wrong, slot):
-        """Log the mistakes of a block whose first sample is number t; returns the slot of each mistake."""
+        """Log the mistakes in a block of samples for voting; returns the slot, an index into `a`, of each mistake."""
         sample, hyperplane = np.nonzero(wrong)
         row = rows[sample]
         sign = np.where(self.codes[row] == self.positive[hyperplane], 1, -1)

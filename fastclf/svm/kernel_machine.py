@@ -44,7 +44,7 @@ class KernelMachine(Classifier):
 
     _problem_type = Problem
 
-    # the rows of the fit, as the user gave them, if the kernel alone can read them; `fit` replaces the None
+    # the rows of the fit in the user's form, if only the kernel can read them; None for tables and matrices
     _fit_objects_ = None
 
     _state_table = declare(
@@ -70,7 +70,7 @@ class KernelMachine(Classifier):
         return tags
 
     def _keep(self, X, gram, attributes, fitted):
-        """Take on the attributes of a fit, and warn if it has not converged."""
+        """Set the fitted attributes of the estimator, and warn if the fit has not converged."""
         converged, reason = fitted.pop("_converged"), fitted.pop("_reason")
         if not converged:
             self._tell_of_violation(fitted, reason)
@@ -133,7 +133,7 @@ class KernelMachine(Classifier):
         return as_matrix(X, owner)
 
     def _training_rows(self, X):
-        """The rows of a fit, or the table of kernel values between objects; and the attributes about the columns."""
+        """The rows of a fit, or a table of kernel values between objects; and a dict of attributes about X."""
         if callable(self.kernel) and are_objects(X):
             require_objects(X, type(self).__name__)
             table = KernelTable.of(called(self.kernel, X, X))
@@ -144,7 +144,7 @@ class KernelMachine(Classifier):
         return array, self._fitted_columns(X, array)
 
     def _labels(self, y, sample_weight, n):
-        """The `Labels` of a fit; as in LIBSVM, a row of negative weight counts as missing."""
+        """The `Labels` of the rows of a fit; a row of negative sample weight counts as missing, as in LIBSVM."""
         name = type(self).__name__
         if sample_weight is None:
             return as_labels(y, None, n, name)
@@ -166,7 +166,7 @@ class KernelMachine(Classifier):
         return as_labels(y, weight, n, name)
 
     def _problem(self, X, y, sample_weight, options):
-        """The `Problem` of a fit, and a dict of the attributes that come from labels and kernel."""
+        """The `Problem` of a fit, and a dict of the fitted attributes that are known from the labels and the kernel."""
         n = X.shape[0]
         labels = self._labels(y, sample_weight, n)
         codes, bounds, class_weight = self._coded(labels, n)
@@ -179,7 +179,7 @@ class KernelMachine(Classifier):
         return self._problem_type(gram, codes, [bounds], len(labels.classes)), attributes
 
     def _coded(self, labels, n):
-        """For `Labels`: the codes of all rows, -1 for rows left out; the bounds of alpha; the weight of each class."""
+        """From `Labels`: the class code of each row, -1 for left-out rows; the bounds of alpha; the class weights."""
         class_weight = class_factors(self.class_weight, labels.classes, np.bincount(labels.codes))
         codes = labels.spread(n, np.intp, missing=-1)
         bounds = self._bounds(np.where(codes < 0, 0, class_weight[codes]), labels.weight)
@@ -189,11 +189,11 @@ class KernelMachine(Classifier):
         return codes, bounds, class_weight
 
     def _uses_gamma(self):
-        """Whether gamma is computed; otherwise, for kernels without gamma, it is 1."""
+        """Whether gamma must be computed from X; not for gamma='scale' if the kernel is linear or a table."""
         return self.gamma != "scale" or not (self._is_table() or self.kernel == "linear")
 
     def _rounded_gamma(self, gamma):
-        """gamma='scale' is rounded, so that it is the same for sparse and dense rows, at any scale of the weights."""
+        """The parameter gamma; 'scale' is rounded, so that sparse and dense rows, and any scale of weights, agree."""
         if self.gamma != "scale":
             return gamma
         mantissa, exponent = np.frexp(gamma)
@@ -224,7 +224,7 @@ class KernelMachine(Classifier):
         return Gram(kernel, rows, *self._gram_types(kernel, rows))
 
     def _gram_types(self, kernel, rows):
-        """The type of kernel values between training rows, and whether this type may be changed later."""
+        """The pair (dtype of kernel values between training rows, whether this dtype may be changed during the fit)."""
         if not np.isfinite(kernel.rounding(rows, np.float64)):
             raise ValueError(f"X has rows so long that kernel={self.kernel!r} overflows; shorter ones are wanted")
         single, few = kernel.rounding(rows, np.float32) <= _ROUNDING, len(rows) <= _FEW_ROWS
@@ -324,7 +324,7 @@ class KernelMachine(Classifier):
         return self.classes_[chosen]
 
     def _chosen(self, scores):
-        """The number of the class that wins by the scores (n, n_pairs) of each row."""
+        """For each row the index of its predicted class, by the scores (n, n_pairs) of the pairs of classes."""
         if scores.shape[1] == 1:
             return (scores[:, 0] > 0).astype(np.intp)
         n_classes = round(np.sqrt(2 * scores.shape[1])) + 1

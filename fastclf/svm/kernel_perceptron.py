@@ -152,7 +152,8 @@ class KernelPerceptron(ScoreClassifier):
         **where(has("votes_"), **VOTES),
     )
 
-    _simpler = (("budget", "smaller"),)  # a smaller budget means fewer support vectors, a simpler model
+    # among equally good values of `budget`, a smaller one is a simpler model, with fewer support vectors
+    _simpler = (("budget", "smaller"),)
 
     def __init__(
         self,
@@ -331,7 +332,7 @@ class KernelPerceptron(ScoreClassifier):
 
     @staticmethod
     def _empty_state(classes, gamma):
-        """The fitted attributes before the first sample."""
+        """The fitted attributes of a perceptron that has not yet seen a sample."""
         return {"classes_": classes, "_gamma_": gamma, "support_": np.empty(0, np.int64), "n_seen_": 0, "_t_": 0}
 
     def _before(self):
@@ -370,7 +371,7 @@ class KernelPerceptron(ScoreClassifier):
         return n_iter, called_off
 
     def _learned(self, learner, state, X, n_iter, before=None):
-        """The attributes after a `Learner` has learned from the rows X, starting from `state`."""
+        """The fitted attributes after a `Learner`, which starts from the dict `state`, has learned from the rows X."""
         coef = learner.coefficients()
         n_new = len(X) if before is None else len(X) - before.a.shape[1]
         ids = np.concatenate([state["support_"], state["n_seen_"] + np.arange(n_new)])

@@ -39,7 +39,7 @@ def called(kernel, A, B):
     return values
 
 
-# The attributes of an estimator that `gather_votes` returns.
+# The fitted attributes of a voted perceptron, which `gather_votes` computes.
 VOTES = declare(
     votes_=Array("int64", "n_voters"),
     voter_steps_=Array("float64", "n_voters"),

@@ -23,7 +23,8 @@ coordinates = _simd.load("linear_model._elastic_net")
 # _FEW_COLUMNS: with at most this number of columns, a step has all of them.
 # _NEAR: with more columns, a step has those whose |gradient| is above this; above 1 a weight leaves 0.
 _MOST_COLUMNS, _FEW_COLUMNS, _NEAR = 1536, 64, 0.8
-# The quadratic model of a step is minimised until the norm of its violations is this share of the norm at the start.
+# Coordinate descent on the quadratic model of a step ends when the norm of the violations of its optimality conditions
+# is this share of the norm at the start.
 _SHARE = 0.02
 # _CALL_WORK: the number of multiplications in one call of coordinate descent.
 # _MOST_SWEEPS: the most sweeps of coordinate descent in a step.
@@ -108,7 +109,7 @@ def _violations(w, gradient, edge):
 
 
 def _step(problem, edge, point):
-    """A generator: take a step; returns the next point, or None if rounding allows no better one."""
+    """A generator: take a step of Newton's method; returns the next point, or None if rounding allows no better one."""
     taken = _wanted_columns(edge, point)
     weight = np.where(point.z > 0, 2 * problem.cost, 0.0)
     if len(taken) > 1:
@@ -146,7 +147,8 @@ def _wanted_columns(edge, point):
     used, slope = point.w[:-1] != 0, np.abs(point.gradient[:-1])
     near = used | (slope > _NEAR)
     most = min(_MOST_COLUMNS, max(_FEW_COLUMNS, 2 * int(used.sum()), d // 8))
-    # of too many columns, those with weights other than 0 are kept first, if they fit, then those that violate most
+    # of too many columns, a step takes those with weights other than 0 first (if not even these are too many), then
+    # those that violate the optimality conditions most
     if near.sum() > most:
         rank = point.violations[:-1] + (1e300 * used if used.sum() <= most else 0)
         near &= rank >= np.partition(rank[near], -most)[-most]
@@ -163,7 +165,7 @@ def _of_columns(problem, columns):
 
 
 def _minimum(H, g, edge, start, goal):
-    """A generator; returns the u with the least g (u - start) + (u - start)'H (u - start) / 2 + sum edge |u|."""
+    """A generator: the u that minimises g'(u - start) + (u - start)'H (u - start) / 2 + sum edge |u|."""
     u, G, done, tried = start.copy(), g.copy(), 0, 4
     n_sweeps = max(1, _CALL_WORK // len(u) ** 2)
     while coordinates.descend(H, edge, u, G, goal, min(n_sweeps, tried)) > goal and done < _MOST_SWEEPS:
@@ -180,7 +182,7 @@ def _minimum(H, g, edge, start, goal):
 
 
 def _along_signs(H, edge, u, G):
-    """Move u to the minimum over its orthant, or until a weight becomes 0; returns whether a weight became 0."""
+    """Move u, with its signs fixed, to the model's minimum or the first 0 of a weight; returns whether one is 0."""
     free = np.flatnonzero((u != 0) | (edge == 0))
     try:
         step = np.linalg.solve(H[np.ix_(free, free)], -(G + edge * np.sign(u))[free])

@@ -41,8 +41,7 @@ def fold_scores(problem, tests, options):
     """
     n_pairs = len(problem.pairs)
     scores = np.empty((len(problem.Cs), len(problem.codes), n_pairs))
-    # each part of the folds begins with a solution for all rows, so that there are only as many parts as keep all
-    # threads busy
+    # each part of the folds costs a solution for all rows, so that there are no more parts than all threads need
     n_parts = min(len(tests), -(-options["threads"] // n_pairs))
     items = [(p, part) for p in range(n_pairs) for part in np.array_split(np.arange(len(tests)), n_parts)]
     threads = min(options["threads"], len(items))
@@ -61,7 +60,8 @@ def fold_scores(problem, tests, options):
                 dual.move(bounds)
             yield from _solved(dual, steps, limits)
             _score(dual, np.concatenate([tests[i] for i in part]), place, out)
-            free = dual.is_free().any()  # without free rows, the intercept depends on rows that are no support vectors
+            # without free rows, rows that are no support vectors determine the intercept, too
+            free = dual.is_free().any()
             yield
             for i in part:
                 inside = place[tests[i]]
@@ -90,7 +90,7 @@ def _solved(dual, steps, limits):
 
 
 def _score(dual, rows, place, scores_out):
-    """Write scores of the listed rows; place: the place of each row in the dual, or -1 if the dual lacks the row."""
+    """Write the listed rows' scores by the solution; place: each row's position in the dual, -1 if not there."""
     inside = rows[place[rows] >= 0]
     intercept = dual.prove()[PROOF["intercept"]]
     scores_out[inside] = dual.f[place[inside]] + dual.y[place[inside]] + intercept
@@ -109,7 +109,8 @@ def without(dual, steps, rows, C):
     less.bound(C)
     steps.begin(less)
     yield from steps.add(less, rows, less.set_coef(rows, np.zeros(len(rows))))
-    # bring the sum of coef back to 0: change free rows first, in the order of gain, as far as their bounds allow
+    # the other rows' coefficients change so that the sum is 0 again: those of free rows first, in the order of their
+    # gradients, as far as bounds allow
     excess = float(less.coef.sum())
     side = np.sign(excess)
     most = less.coef - less.lower if side > 0 else less.upper - less.coef

@@ -39,7 +39,7 @@ _LEAST_PIVOT = 1e-10
 # For few rows coordinate descent is tried for this number of epochs, if tol is at least _LEAST_DESCENT_TOL.
 _EPOCHS, _LEAST_DESCENT_TOL = 1000, 1e-6
 
-# Below this number of multiplications the calling thread finds all hyperplanes of data with few rows.
+# A fit to few rows that takes less than this number of multiplications is made in the calling thread alone.
 _THREAD_WORK = 1 << 20
 
 
@@ -155,7 +155,8 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
 
     _state_table = declare(C_=Array("float64", "n_planes"), n_iter_=Value(require_integer, 0))
 
-    _simpler = (("budget", "larger"),)  # a larger budget of the slacks allows a smaller |w|, a simpler model
+    # among equally good values of `budget`, a larger one is a simpler model, because it allows a smaller |w|
+    _simpler = (("budget", "larger"),)
 
     def __init__(
         self,
@@ -228,7 +229,7 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
         return [1] if n_classes == 2 else list(range(n_classes))
 
     def _coded(self, labels, n):
-        """The class of each row, -1 if its weight is 0; the weight of each row; and the factor of each class."""
+        """The class code of each row, -1 if its weight is 0; the sample weight of each row; the class weights."""
         weights = np.ones(n) if labels.weight is None else labels.weight
         counted = slice(None) if labels.rows is None else labels.rows
         heavy = np.bincount(labels.codes, weights[counted])
@@ -375,7 +376,7 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
         worst = max(planes, key=lambda plane: plane.violation)
         if worst.violation <= self.tol or any(plane.called_off for plane in planes):
             return
-        # hyperplanes whose violation is NaN count as not converged
+        # a violation that is NaN counts as not converged
         most = max(plane.n_iter for plane in planes if not plane.violation <= self.tol)
         self._tell_of_violation(worst.violation, most)
 
@@ -401,12 +402,13 @@ class Shared(NamedTuple):
     model: LinearSVC
     X: object  # the training rows, an ndarray or Csr of shape (n, d)
     squares: np.ndarray  # (n,), float64: the squared length of each row
-    small: object  # the rows as `SmallRows` if `small_planes` solves the problem; else None
+    # the rows as a `SmallRows` if the compiled solver of small problems, in `small_planes`, is used; otherwise None
+    small: object
     threads: int  # the number of threads that compute one hyperplane
     progress: Progress
     seed: int
-    # for fewer rows than columns, rows of n numbers with the same inner products as the training rows; else an empty
-    # list
+    # if there are fewer rows (n) than columns, rows of n numbers with the same inner products as the training rows;
+    # otherwise an empty list
     reduced: list
 
 
@@ -470,7 +472,7 @@ class Plane:
             C, self.tol = search.price, search.fit_tol
             found = yield from self._solve(C, found)
             spent = self._spent(found)
-            last = found, C, self.bias  # the bias is stored, because the value of the bias column may depend on C
+            last = found, C, self.bias  # each candidate keeps its value of the bias column, which may depend on C
             best = last if search.tell(found.primal - C * spent, spent, found.primal - found.dual) else best
         search.warn_of_excess(self.called_off)
         found, C, self.bias = best or last
@@ -531,8 +533,8 @@ class Plane:
             return 0.0
         if not self.free:
             return float(self.model.intercept_scaling)
-        # The larger the value of the bias column, the farther a step can move the intercept. Coordinate descent,
-        # which a large column would slow down, gets a smaller value than Newton's method.
+        # A step can move the intercept the farther, the larger the value of the bias column is. Newton's method gets a
+        # larger value than coordinate descent, which a large column would slow down.
         by_rows, by_losses = (100, 1e4) if self.newton else (0.3, 4)
         return float(np.sqrt(by_rows * self.squares.mean() + by_losses / cost.sum()))
 

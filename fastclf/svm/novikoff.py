@@ -118,7 +118,7 @@ def _with_ones(rows):
 
 
 def _widest(rows, positive):
-    """The pair (gamma, w) of the unit vector w with the largest gamma, the least y w.x; (0, zeros) if none exists."""
+    """The pair (gamma, w): the unit vector w of the largest gamma = min y w.x, or (0, zeros) if none separates."""
     nothing = 0.0, np.zeros(rows.shape[1])
     try:
         model = SVC(kernel="linear", C=np.inf, fit_intercept=False, tol=_TOL, kernel_dtype="float64").fit(

@@ -6,10 +6,10 @@ from .dual import PROOF, Dual, compiled
 from .gram import padded
 from .smo import steps_for
 
-# _LEAST_MARGIN: violations are measured in units of the margin; the unit is at least this share of the mean squared
-# distance of the rows from the first row (in the kernel's feature space) times the sum of alpha over one class, as in
-# `_within.pxd`. _NO_MARGIN: a fit with a smaller margin is given up when the violation is this share of the least
-# margin.
+# _LEAST_MARGIN: violations are measured in units of the margin. The unit is at least the product of three factors: this
+# share, the mean squared distance of the rows from the first row in the kernel's feature space, and the sum of alpha
+# over one class; `_within.pxd` uses the same unit.
+# _NO_MARGIN: a fit with a margin below that least unit is given up when the violation is this share of the unit.
 _LEAST_MARGIN, _NO_MARGIN = 1e-6, 0.1
 
 # A fit is given up after this number of rounds of steps that do not change the last digit of the objective.
@@ -29,7 +29,7 @@ class NuDual(Dual):
 
     @staticmethod
     def _values(gram, rows, columns):
-        """The kernel values between the given few rows and the rows listed in `columns`."""
+        """The matrix of kernel values between the few rows `rows` and the rows `columns`, without padding."""
         out = np.empty((len(rows), padded(len(columns), max(1, gram.wide))))
         gram.fill(gram.pack(rows), columns, out, 1)
         return out[:, : len(columns)]
@@ -74,8 +74,8 @@ def solve(dual, steps, limits, report=None):
                 yield from steps.restore(dual)
             elif dual.is_doubtful(goal):
                 yield from dual.refresh(limits.threads)
-                # the gradient f has just been computed anew, and needs no check of its rounding errors after the next
-                # few steps
+                # rounding errors of the gradient f need no check for the next few steps, because f has just been
+                # computed anew
                 dual.unsure = -np.inf
             else:
                 break

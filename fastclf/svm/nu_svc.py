@@ -186,7 +186,7 @@ class NuSVC(KernelMachine):
 
     @staticmethod
     def _prices(problem, fitted, heavy):
-        """The attribute C_ for each pair: the factor by which the division by the margin has changed alpha."""
+        """The attribute C_: for each pair of classes the C with which SVC finds the same hyperplane."""
         ends = np.concatenate([[0], np.cumsum(fitted["n_support_"])])
         sums = np.add.reduceat(np.abs(fitted["_dual_coef_"]), ends[:-1], axis=1)
         a, b = np.array(problem.pairs).T

@@ -20,7 +20,7 @@ def are_objects(X):
         return False
     try:
         array = np.asarray(X)
-    except ValueError:  # lists of different lengths
+    except ValueError:  # NumPy makes no array of lists of different lengths
         return True
     return array.ndim != 2 or array.dtype.kind in "USV"
 

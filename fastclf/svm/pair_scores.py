@@ -16,10 +16,12 @@ _VALUES = 1 << 20
 # The number is _FEW if the new rows have at most _VALUES kernel values, else _FEWER.
 _FEW, _FEWER = 64, 8
 
-# The most multiplications for kernel values, about 0.1 ms, for which dense rows are left to one compiled call.
+# The scores of dense rows are computed in one call of compiled code if their kernel values take at most this number of
+# multiplications, about 0.1 ms.
 _FEW_WORK = 1 << 18
 
-# The most multiplications for kernel values of one or two rows, about 30 ms, that are left to one compiled call.
+# The scores of one or two dense rows are computed in one call of compiled code if their kernel values take at most this
+# number of multiplications, about 30 ms.
 _TWO_WORK = 1 << 26
 
 

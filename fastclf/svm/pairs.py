@@ -16,7 +16,8 @@ from .small_pairs import SLOW, SOLVED, STOPPED, UNSOLVED, SmallPairs
 # The number of folds of the cross-validation from which Platt's sigmoids are fitted.
 _FOLDS = 5
 
-# _LEAST_SET, _LARGEST_SET: the limit on the rows of a working set is between these, depending on the cache size.
+# _LEAST_SET, _LARGEST_SET: the least and the largest limit on the number of rows of a working set; the cache size
+# determines the limit.
 _LEAST_SET, _LARGEST_SET = 64, 2048
 
 # The most threads that solve pairs at a time, as each may need the memory of a Newton step.
@@ -249,7 +250,7 @@ def limits_of(options, dtype, n_pairs, threads):
     cache_bytes = min(options["cache_bytes"], _MOST_CACHE)
     # the matrix of a working set has at most a twelfth of the cache, whatever the number of threads
     largest = min(_LARGEST_SET, max(_LEAST_SET, int(np.sqrt(cache_bytes / 12 / dtype.itemsize))))
-    # the number of threads may change the size of the cache, but not the choice of a method
+    # only the size of the cache may depend on the number of threads, not the choice of a method
     kept, newton = cache_bytes / threads, cache_bytes / (1 if n_pairs == 1 else _NEWTON_THREADS)
     kept, newton = (max(0.0, part - dtype.itemsize * largest**2) for part in (kept, newton))
     inner = options["threads"] if n_pairs == 1 else 1

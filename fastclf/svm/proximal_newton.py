@@ -13,20 +13,21 @@ import numpy as np
 from .._threads import inner, norm_of, ranges
 from .soft_margin import added, kernels
 
-# The ratio cost / gain of the first step, where gain is the derivative of a dual variable alpha by z = 1 - margin. At
-# the start, w = 0, all rows have z = 1, so that alpha = gain z is well below its upper bound, cost.
+# The ratio cost / gain of the first step, where cost is the upper bound of the dual variables alpha, and gain their
+# derivative by z = 1 - margin. At the start, all weights are 0 and all rows have z = 1, so that alpha = gain z is well
+# below cost.
 _FIRST_WIDTH = 4.0
 # The first solution is that of a sample of the rows. The sample size is the largest of _SAMPLE rows for each parameter,
 # _LEAST_SAMPLE rows, and n / _SHARE rows.
 _SAMPLE, _LEAST_SAMPLE, _SHARE = 16, 2048, 8
-# The gain, the derivative of the dual variables alpha by z = 1 - margin, grows by this factor each time that alpha
-# becomes the new centre of the proximal method.
+# The gain, the derivative of the dual variables alpha by z = 1 - margin, grows by this factor in each iteration of the
+# proximal method of multipliers.
 _FALL = 8.0
-# The largest product of the gain (the derivative of the dual variables by z = 1 - margin) and the squared length of the
+# The largest product of the gain, the derivative of the dual variables by z = 1 - margin, and the squared length of the
 # longest row: with a larger gain, rounding errors of z would become visible in margins.
 _MOST_GAIN = 1e10
-# The fit ends after this number of successive centres of the proximal method that do not lower the violation by a
-# tenth, as rounding then keeps it up.
+# The fit ends after this number of successive iterations of the proximal method that do not lower the violation by a
+# tenth, because rounding then prevents progress.
 _IDLE = 4
 # The fit ends if a bound of the violation is at most this share of `tol`; the rest of `tol` is for rounding.
 _ENOUGH = 0.9
@@ -96,7 +97,7 @@ class ProximalNewton:
             proof = problem.proof(alpha, w, b, self.tol)
             if rows is None or self.stopped or proof.violation <= self.tol:
                 return proof
-            # the next iteration looks for rows that were left out, but are now on the other side of their margin
+            # the next iteration adds the rows that were left out, but whose dual variables can improve the objective
             w, b, z = proof.w, proof.b, proof.z
             ascent = z - problem.ridge * alpha
             odd = np.where(ascent > 0, alpha < problem.most, alpha > 0)
@@ -107,7 +108,7 @@ class ProximalNewton:
             alpha = proof.alpha
 
     def _first(self, problem):
-        """A generator; returns (w, b, estimated error of a margin) for a sample of the rows; few rows: for w = 0."""
+        """A generator; returns (w, b, estimated error of a margin) of the fit to a sample, or of w = 0 for small n."""
         n, D = problem.n, problem.d + 1
         size = max(n // _SHARE, _SAMPLE * D, _LEAST_SAMPLE)
         if n < 2 * size:
@@ -122,7 +123,7 @@ class ProximalNewton:
         return found.w, found.b, error
 
     def _following(self, h):
-        """The next h = cost / gain: smaller, but at first not below what `tol` needs, to save Newton steps."""
+        """The next ratio h = cost / gain: smaller, but at first not below what `tol` needs, to save Newton steps."""
         enough = 0.4 * self.tol
         return max(h / _FALL, enough) if h > enough else h / _FALL
 
@@ -147,7 +148,7 @@ class ProximalNewton:
             h = self._following(h)
 
     def _centred(self, problem, rest, w, alpha, h, z):
-        """Newton's method with the centre that alpha determines first; returns (w, z, alpha, |w - sum alpha y x|)."""
+        """Newton's method for one centre, set from alpha; returns (w, z, alpha, |w - sum alpha_i y_i x_i|)."""
         y, most = problem.y, problem.most
         gain = _gain(problem, h)
         centre = _centre(problem, alpha, gain)
@@ -193,7 +194,7 @@ class ProximalNewton:
         return w, z, alpha, gap
 
     def _least_violation(self, *state):
-        """The smallest violation so far, shown as progress; a new centre or gain raises it for some steps."""
+        """The smallest violation so far, shown as progress; the violation itself rises with a new centre or gain."""
         self.least = min(self.least, _violation(*state))
         return self.least
 
@@ -204,7 +205,7 @@ def _reach(problem):
 
 
 def _violation(problem, w, z, alpha, gap):
-    """An upper bound of the violation of the optimality conditions by alpha; gap: |w - sum_i alpha_i y_i x_i|."""
+    """An upper bound of the violation of the optimality conditions; gap: |w - sum_i alpha_i y_i x_i|."""
     ascent = z - problem.ridge * alpha
     rise = np.max(ascent, where=alpha < problem.most, initial=0)
     fall = np.max(-ascent, where=alpha > 0, initial=0)
@@ -213,13 +214,13 @@ def _violation(problem, w, z, alpha, gap):
 
 
 def _gain(problem, h):
-    """The gain, the slope of alpha against z = 1 - margin: cost / h or, for squared losses, 2 cost; not too large."""
+    """The gain, the derivative of alpha by z = 1 - margin: cost / h, or 2 cost for squared losses, with a limit."""
     gain = 2 * problem.cost if problem.squared else problem.cost / h
     return np.minimum(gain, _MOST_GAIN / max(_reach(problem), 1e-150) ** 2)
 
 
 def _centre(problem, alpha, gain):
-    """The c for which c + gain z is a step from alpha along z - ridge alpha, the gradient of the dual objective."""
+    """The centre c with which c + gain z is alpha plus gain times the dual objective's gradient, z - ridge alpha."""
     return alpha * (1 - problem.ridge * gain)
 
 

@@ -20,11 +20,11 @@ UNSOLVED, SOLVED, STOPPED, DOUBTFUL, SLOW = (
     compiled.STATUS[name] for name in ("unsolved", "solved", "stopped", "doubtful", "slow")
 )
 
-# The least number of rows in a group of classes; the last group may have fewer.
+# The least number of rows in a group of classes whose pairs are solved together; the last group may have fewer.
 _GROUP = 256
 
-# _SQUARE_SHARE: the share of the cache's memory for the kernel matrices of all groups.
-# _CROSS_SHARE: the share of the cache's memory for values between two groups, for each thread.
+# _SQUARE_SHARE: the share of the cache's memory for the kernel matrices of all groups of classes.
+# _CROSS_SHARE: the share of the cache's memory, for each thread, for kernel values between the rows of two groups.
 _SQUARE_SHARE, _CROSS_SHARE = 1 / 4, 1 / 12
 
 # _LOOKS: the number of visits of rows in one call of compiled code, which then takes some 30 ms.
@@ -32,7 +32,7 @@ _SQUARE_SHARE, _CROSS_SHARE = 1 / 4, 1 / 12
 # PATIENCE: after this number of visits a pair is left to the methods in `smo.py`.
 _LOOKS, _LOOKS_WATCHED, PATIENCE = 1 << 24, 1 << 20, 1 << 24
 
-# Up to this number of multiplications the calling thread does all the work.
+# A fit that takes at most this number of multiplications is made in the calling thread alone.
 _THREAD_WORK = 1 << 26
 
 
@@ -86,7 +86,7 @@ def grams(problem, found):
 
 
 def _has_digits(gram, problem, found):
-    """Whether rounding errors of kernel values are small enough for typical alphas, and for those of the start."""
+    """Whether the rounding errors of kernel values are below the tolerance, for typical and for initial alphas."""
     if len(problem.pairs) == 1 and problem.gram.dtype != gram.dtype:
         return False
     curvature = 2 * problem.mean_diagonal(gram)
@@ -146,8 +146,8 @@ class SmallPairs:
             yield
 
         def solve(item):
-            # an item of work: the classes of a group, a range [first, stop) of later classes, and the pairs to solve,
-            # of two classes of the group or of one of the group and one of the range
+            # an item of work: a group of classes, a range [first, stop) of later classes, and a list of pairs to solve;
+            # a pair has two classes of the group, or one class of the group and one of the range
             group, first, stop, listed = item
             rows = problem.rows[starts[group[0]] : starts[group[-1] + 1]]
             columns = problem.rows[starts[first] : starts[stop]]

@@ -41,7 +41,7 @@ _POLISHES, _MOST_POLISHED = 30, 500
 # _ENDLESS: a hard margin is given up if an alpha exceeds this.
 _LEAST_MARGIN, _ENDLESS = 1e-6, 1e100
 
-# The number of rows, those with the largest alpha, that are searched for two equal rows of different classes.
+# The number of rows with the largest alpha among which two equal rows of different classes are searched.
 _SUSPECTS = 256
 
 
@@ -54,7 +54,8 @@ class Limits(NamedTuple):
     threads: int
     kept_bytes: float  # the memory, in bytes, for the cache of rows of the kernel matrix
     newton_bytes: float  # the memory, in bytes, for the matrix of a Newton step
-    # the largest number of rows in a working set, and of a dual problem that is solved with its whole kernel matrix
+    # the largest number of rows in a working set; a dual problem of at most this number of rows is solved with its
+    # whole kernel matrix
     largest_set: int
 
 
@@ -91,8 +92,8 @@ def solve(dual, steps, limits, report=None):
                 yield from steps.restore(dual)
             elif dual.is_doubtful(limits.tol):
                 yield from dual.refresh(limits.threads)
-                # the gradient f has just been computed anew, and needs no check of its rounding errors after the next
-                # few steps
+                # rounding errors of the gradient f need no check for the next few steps, because f has just been
+                # computed anew
                 dual.unsure = -np.inf
             elif gap <= limits.tol or help.ended or dual.n_steps >= limits.max_iter:
                 break
@@ -110,7 +111,7 @@ def solve(dual, steps, limits, report=None):
 
 
 def _slow_steps(dual):
-    """The number of steps after which the interior point method takes over."""
+    """The number of steps of sequential minimal optimisation after which an interior point method takes over."""
     n = len(dual)
     alike = interior_point.cost(n, dual.gram.X.n_columns) / (min(n, _SET_ROWS) + _STEP_COST)
     return int(min(alike, max(_SLOW * n, _SLOW_LEAST)))
@@ -193,14 +194,14 @@ class Help:
         return int(np.count_nonzero(self.dual.is_free()[self.steps.active]))
 
     def _newton_pays(self, gap):
-        """Whether the steps since Newton's method last ran have taken as long as it did (twice that if it failed)."""
+        """Whether the steps since Newton's method last ran took as long as that run (twice as long if it failed)."""
         m = self._n_free()
         most = max(_FREE, dual_newton.most_rows(self.limits.newton_bytes / 8))
         cost = _NEWTON_COST * m**2 * (m + _NEWTON_REST)
         return 1 < m <= most and self.steps.looks >= self.newton_wait * (1 if gap <= 1 else _EARLY) * cost
 
     def _newton(self):
-        """A generator: run Newton's method on the free alphas, and update the gradient f."""
+        """A generator: run Newton's method on the free alphas, and update the gradient f of the dual objective."""
         dual, steps, tol = self.dual, self.steps, self.limits.tol
         gram = dual.gram.of_type(np.float64)
         buffer = steps.buffer(dual_newton.numbers_for(self._n_free()))
@@ -230,7 +231,8 @@ class Help:
                 break
             f, coef = dual.f[free], dual.coef[free]
             K = gram.square(gram.pack(dual.rows[free]), dual.rows[free], 1)[:, :m]
-            # scale the diagonal to ones, as `lstsq` compares singular values with the largest one
+            # the kernel matrix is scaled to a diagonal of ones, as `lstsq` compares singular values with the largest
+            # one
             scale = 1 / np.sqrt(np.maximum(K.diagonal(), 1e-300))
             system = np.zeros((m + 1, m + 1))
             system[:m, :m] = K * scale * scale[:, None]
@@ -252,7 +254,7 @@ class Help:
             yield from dual.add(gram, free, length * step, np.arange(len(dual)), self.limits.threads)
 
     def _require_end(self):
-        """Refuse a hard margin that does not exist, for which alpha grows without limit."""
+        """Raise Inseparable if an alpha is so large that no separating hyperplane, thus no hard margin, can exist."""
         if self.hard and not float(np.abs(self.dual.coef).max()) < _ENDLESS:
             raise Inseparable(0.0, self._twins())
 

@@ -151,7 +151,7 @@ class Problem:
         ascent = 1 - self.y * scores - self.ridge * alpha
         may_rise, may_fall = alpha < self.most, alpha > 0
         if self.free:
-            # the bounds m(alpha) and M(alpha) of the intercept, of Fan, Chen, Lin (2005); at an optimum m <= M
+            # m(alpha) and M(alpha) of Fan, Chen, Lin (2005), the bounds of the intercept; alpha is optimal if m <= M
             up = np.where(self.y > 0, may_rise, may_fall)
             low = np.where(self.y > 0, may_fall, may_rise)
             m = np.max(self.y * ascent, where=up, initial=-np.inf)
@@ -193,7 +193,7 @@ class Proof(NamedTuple):
     """A hyperplane, its dual variables, and how far both are from the optimum."""
 
     w: np.ndarray  # (d + 1,), float64: the weights w of d columns, then that of the bias column
-    b: float  # the part of the intercept that the bias column does not hold
+    b: float  # the part of the intercept in addition to that of the bias column
     alpha: np.ndarray  # (n,), float64: the dual variable of each row
     z: np.ndarray  # (n,), float64: 1 - y_i (w x_i + b) of each row i
     primal: float  # the value of the primal objective at (w, b)

@@ -32,7 +32,7 @@ _SHRINK_EVERY, _SHRINK_SHARE = 10, 0.2
 # Inactive rows come back when the violation is at most this share of its value when they were left out.
 _RESTORE = 0.1
 
-# After this number of times that rows were left out, no more are left out until all rows have come back.
+# After rows have been left out this number of times, no more rows are left out until all rows are in the problem again.
 _LEVELS = 8
 
 
@@ -83,7 +83,7 @@ class WholeMatrix:
         yield
 
     def shrink(self, dual, ends):
-        pass  # nothing to do: the compiled code leaves rows out while it takes steps
+        pass  # the compiled steps on the whole kernel matrix leave rows out themselves
 
     def buffer(self, n):
         """A buffer of n doubles."""
@@ -130,7 +130,7 @@ class WorkingSets:
 
     def __init__(self, dual, limits, goes_on=False):
         self.threads, self.goes_on, self.looks = limits.threads, goes_on, 0
-        # more memory than for the whole kernel matrix and a few of the largest working sets is of no use
+        # the memory needed for the whole kernel matrix and a few of the largest working sets: more would be of no use
         most = 2.0 * (len(dual) + 4 * limits.largest_set) ** 2
         self.cache_buffer = np.empty(int(min(limits.kept_bytes / 8, most)))
         self.largest = max(2, min(limits.largest_set, len(dual)))
@@ -185,7 +185,7 @@ class WorkingSets:
         return len(picked) > 0, gained
 
     def _add(self, dual, Z, picked, rows, change):
-        """Add K[:, rows] change to the gradient f of active rows; K: the kernel matrix; Z[picked]: the packed rows."""
+        """Add K[:, rows] @ change, for the kernel matrix K, to the gradient f of active rows; Z[picked]: rows."""
         dual.note(change)
         part = dual.f[self.active][None]
         cached = self.cache.ask(rows)

@@ -142,7 +142,8 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
 
     _state_table = declare(C_=Array("float64", "n_pairs"))
 
-    _simpler = (("budget", "larger"),)  # a larger budget of the slacks allows a smaller |w|, a simpler model
+    # among equally good values of `budget`, a larger one is a simpler model, because it allows a smaller |w|
+    _simpler = (("budget", "larger"),)
 
     def __init__(
         self,
@@ -222,7 +223,8 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
         return definite and not self.break_ties and self.lam is None and self.budget is None
 
     def _answers_without(self, name, values, X, y, fold):
-        # folds have other values of gamma='scale' and of class_weight='balanced' than all rows together
+        # one fit to all rows cannot serve the folds if gamma='scale' or class_weight='balanced', whose values differ by
+        # fold
         moving = (self.gamma == "scale" and self.kernel != "linear") or isinstance(self.class_weight, str)
         watched = self.verbose or self.callback is not None or self.max_iter != -1
         if moving or watched or not self._starts_warm or not self.fit_intercept or not keeps_classes(fold, y):
@@ -250,7 +252,7 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
 
     @staticmethod
     def _shared(models, X, y, sample_weight=None):
-        """Check data for models that differ in C alone: (rows, problem with all bounds, attributes, options)."""
+        """Check the data for models that differ in C alone; returns (rows, problem for all C, attributes, options)."""
         first, (options, *_) = models[0], [model._options() for model in models]
         X, columns = first._training_rows(X)
         (problem, attributes), *more = [model._problem(X, y, sample_weight, options) for model in models]

@@ -14,8 +14,9 @@ from .gram import GivenKernel, Gram, padded
 from .pairs import Problem, Solutions
 from .small_pairs import SOLVED, STOPPED
 
-# The most fits of a pair, each with a tenth of the tolerance of the fit before: for the mirrored rows an intercept
-# other than 0 may be as good as 0, but the violation is measured with intercept 0.
+# The largest number of fits for each pair of classes; each fit has a tenth of the tolerance of the fit before. A fit to
+# rows and mirrored rows may find an intercept other than 0, which is as good as 0 for its tolerance; the violation,
+# however, is measured with intercept 0.
 _FITS = 6
 
 
@@ -61,7 +62,7 @@ class OriginProblem(Problem):
             found.reason = found.reason or part.reason
 
     def _proof(self, rows, y, C, coef, threads):
-        """The numbers that `PROOF` names, for intercept 0; C, coef: the bound of alpha, and y alpha, of each row."""
+        """The numbers named in `PROOF` for intercept 0; C: the bounds of the dual variables alpha; coef: y alpha."""
         gram, support, f = self.gram.of_type(np.float64), np.flatnonzero(coef), np.zeros((1, len(rows)))
         for _ in add(gram, rows[support], coef[support][None], rows, f, threads):
             pass

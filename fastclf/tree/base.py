@@ -228,7 +228,7 @@ class PrunedTree(Estimator):
         return as_seed(self.random_state, 0)
 
     def _lists_to_grow(self, lists, data, threads):
-        """Yield (sorted lists, total weight, left-out rows or None) for all rows and, if wanted, for each fold."""
+        """Yield (sorted columns, total weight, left-out rows) for all rows and, if ccp_alpha='cv', for each fold."""
         by_folds = self.ccp_alpha == "cv"
         packed = Packed(lists, data, threads) if by_folds else None
         yield lists, data.total_weight(), None
@@ -326,7 +326,7 @@ class DecisionTree(PrunedTree):
         return self._asked(X) if check_input else X
 
     def _limits(self, criterion, data):
-        """The parameters that limit growth, checked, as `Limits`."""
+        """The checked parameters that limit the growth of a tree, such as max_depth, as a `Limits`."""
         n, d = len(data), data.X.shape[1]
         require_choice("splitter", self.splitter, ["best", "random"])
         max_depth = n if self.max_depth is None else require_integer("max_depth", self.max_depth, 1)
@@ -363,7 +363,7 @@ class DecisionTree(PrunedTree):
         return as_features(X, name, categories), categories
 
     def _grow(self, data, rule, orders):
-        """The fitted attributes of the grown and pruned tree; orders: X's sorted columns, an `Orders`, or None."""
+        """The fitted attributes of the grown and pruned tree; orders: the sorted columns (`Orders`) of X, or None."""
         threads = n_threads(self.n_jobs)
         limits = self._limits(rule.criterion, data)
         with self._fit_progress(len(data)) as progress:
@@ -389,17 +389,17 @@ class DecisionTree(PrunedTree):
         return float(self.ccp_alpha) if self.lam is None else float(self.lam) / self._lam_unit(nodes)
 
     def _lam_unit(self, nodes):
-        """The penalty of each leaf, lambda in textbooks, that corresponds to ccp_alpha = 1, for the nodes of a tree."""
+        """The penalty for each leaf (lambda in textbooks) that means the same as ccp_alpha = 1 for this tree."""
         in_bits = self.criterion in ("entropy", "log_loss") and getattr(self, "ccp_risk", "impurity") == "impurity"
         return float(nodes["weighted_n_node_samples"][0]) * (math.log(2) if in_bits else 1.0)
 
     def _grown(self, lists, data, limits, threads, progress):
-        """Yield pairs (`Grown` tree, left-out rows or None): for all rows and, if ccp_alpha='cv', for each fold."""
+        """Yield (`Grown` tree, left-out rows or None) for all rows and, if ccp_alpha='cv', for each fold."""
         for chosen_lists, total_weight, left_out in self._lists_to_grow(lists, data, threads):
             yield grown_tree(chosen_lists, data, limits, total_weight, threads, progress), left_out
 
     def _judged(self, grown, left_out, data, rule):
-        """The nodes and risks of a grown tree, as a `Judged`; left_out: the rows that are not in the tree, or None."""
+        """The nodes and risks of a grown tree, as a `Judged`; left_out: rows that did not take part, or None."""
         nodes = new_nodes(grown, data.target.n_values)
         for block, part_nodes, numbers in fill_nodes(nodes, grown, data):
             nodes["value"][block] = rule.values(part_nodes, numbers)
@@ -410,15 +410,15 @@ class DecisionTree(PrunedTree):
 
     @staticmethod
     def _is_plain(criterion, limits, data):
-        """Whether sorted lists may leave out the rows of a common value, as the search of `_plain_split.pxd` allows."""
+        """Whether sorted lists may leave out the rows with a column's common value, as `_plain_split.pxd` allows."""
         if data.weight is not None or limits.monotonic is not None or limits.drawn:
             return False
         if criterion == "squared_error":
             return data.target.n_values == 1
         return criterion in ("gini", "entropy") and data.target.codes is not None
 
-    # Shortcuts: columns are sorted once for all folds, and the tree of a fold is grown once, then pruned for each
-    # alpha.
+    # With ccp_alpha='cv' or many values of ccp_alpha, columns are sorted once for all folds, and the tree of a fold is
+    # grown once and then pruned for each value.
 
     _path_parameters = ("ccp_alpha", "lam")
 
@@ -472,7 +472,7 @@ class DecisionTree(PrunedTree):
         return weakest_links(model._nodes, model._risk()).path
 
     def _risk(self):
-        """The risk of each node for pruning; None: the risk is the impurity."""
+        """The risk of each node, which pruning weighs against the number of leaves; None: the impurity."""
         return
 
     def _asked(self, X):

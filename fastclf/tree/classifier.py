@@ -115,7 +115,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
         return sum(len(labels) for labels in self._labels)
 
     def _fit_tree(self, X, y, sample_weight=None, orders=None):
-        """Fit the tree; orders: X's sorted columns, an `Orders` that is used if X has numbers only, or None."""
+        """Fit the tree; `orders`: the sorted columns of X as an `Orders`, used if all columns are numbers, or None."""
         name = type(self).__name__
         self._require_choices()
         matrix, categories = self._features(X)
@@ -188,7 +188,8 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
         leaf = self._leaves(X)
         value = self._nodes["value"]
         few = len(leaf) < len(value)
-        # a shortcut for few rows, where conversions take most of the time
+        # for few rows, where conversions of types take most of the time, the class of the largest value is read
+        # directly
         if few and self.n_outputs_ == 1 and not hasattr(self, "cost_matrix_"):
             return self.classes_[value[leaf].argmax(axis=1)]
         best = self._decision.codes(value[leaf] if few else value)

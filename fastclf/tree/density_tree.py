@@ -156,7 +156,7 @@ class DensityTree(PrunedTree):
         return self._become(**state, **found, **self._fitted_columns(X, rows))
 
     def _fold_risks(self, folds, alphas, data):
-        """For each alpha the mean error of the folds and its standard error; errors are integrals, not sums."""
+        """For each alpha the mean error over the folds and its standard error; a fold's error is an integral."""
         errors = np.array([fold_risks([fold], alphas, 1.0, 1)[0] for fold in folds])
         return errors.mean(axis=0), errors.std(axis=0, ddof=1) / np.sqrt(len(errors))
 

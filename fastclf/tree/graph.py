@@ -123,7 +123,7 @@ def _html(name):
 
 
 def _nodes(texts, max_depth, filled, turn):
-    """The lines of DOT for nodes and edges; turn: the sign of labels' angles, -1 if the tree grows to the right."""
+    """The lines of DOT for nodes and edges; turn: the sign of labels' angles, -1 if the root is on the left."""
     tree = texts.tree
     for node, parent, depth in drawn_nodes(tree, max_depth):
         hidden = max_depth is not None and depth > max_depth

@@ -17,18 +17,19 @@ FEATURE, SIZE, BELOW, ABOVE, MISSING = range(5)
 WEIGHT, IMPURITY, VALUES = range(3)
 PLACES = _START, _STOP, _DEPTH, _LIST, _LEAF, _PATH, _CONSTANT = range(7)
 
-# The largest number of nodes in an array; a part, which is a subtree, with more nodes has more arrays.
+# The largest number of nodes in one array of a growing tree; the nodes of a larger subtree are in several arrays.
 _BLOCK = 1 << 12
 
 # A node with at least this number of cells (rows times features) is split by all threads together, each of which
 # searches some features. The subtree of a smaller node is grown by one thread.
 _MANY_CELLS = 1 << 19
 
-# The limit in place of _MANY_CELLS if there is a single thread, or if features are drawn at random; its only purpose is
-# to bound the time between two checks for Ctrl-C.
+# The number of cells that replaces _MANY_CELLS if there is a single thread, or if features are drawn at random; its
+# only purpose is to bound the time between two checks for Ctrl-C.
 _MANY_CELLS_ALONE = 1 << 22
 
-# The number of cells that are searched before the first check for Ctrl-C, and the largest number between two checks.
+# The number of cells (row, column) that are searched for a split before the first check for Ctrl-C, and the largest
+# number between two checks.
 _CELLS, _MOST_CELLS = 1 << 18, 1 << 22
 
 # The time that the search of a cell (a row and a feature) takes with these criteria, relative to other criteria.

@@ -21,7 +21,7 @@ class Marks(NamedTuple):
 
 
 class _WrongNumber(ValueError, IndexError):
-    """The error of a wrong number of class names, which is an IndexError in scikit-learn."""
+    """An error about the number of class names; scikit-learn raises an IndexError, so that it is one, too."""
 
 
 PLAIN = Marks("#", "[", "]", "<=", "\n", "", "")
@@ -117,7 +117,7 @@ class NodeText:
             value = np.around(value, self.precision)
         if tree.n_outputs == 1 and not self.of_labels:
             return ", ".join(map(str, value.tolist()))
-        # NumPy breaks the text of many classes into several lines
+        # NumPy breaks a long text of the values of many classes into several lines
         text = str(value.astype("S32")).replace("b'", "'").replace("' '", ", ").replace("'", "")
         return text.replace("\n ", self.marks.line_end)
 

@@ -13,14 +13,14 @@ from . import _descend, _prune
 from .categories import as_features
 from .growth import ABOVE, BELOW, FEATURE, IMPURITY, MISSING, SIZE, WEIGHT, by_subset
 
-# The number of rows that descend a tree in 30 ms, as a first guess.
+# The number of rows in the first call of the compiled code that finds leaves: about 30 ms of work.
 _ROWS = 1 << 14
 
 # With fewer rows than this, a second thread costs more than it saves.
 _FEW_ROWS = 1 << 13
 
-# Two bits of the int32 `feature` of a step, above the feature's number: missing values go left; the split is by a
-# subset of categories. `_descend.pyx` has the same bits.
+# Two bits of the int32 field `feature` of a tree's node, above the number of the feature. _MISSING_LEFT: missing values
+# go left. _SUBSET: the split is by a set of categories. `_descend.pyx` has the same bits.
 _MISSING_LEFT, _SUBSET = 1 << 30, 1 << 29
 
 
@@ -62,7 +62,7 @@ def fill_nodes(made, grown, data):
     right[:] = children
     for start in range(0, n, _ROWS):
         inner = start + np.flatnonzero(leaf[start : start + _ROWS] == 0)
-        # rows with missing values go to the larger side if the node had none in the fit
+        # missing values go to the larger child of a node that had none in the fit
         left = np.where(missing[inner] < 0, size[inner + 1] > size[children[inner]], missing[inner] > 0)
         feature[inner] |= _MISSING_LEFT * left
 
@@ -146,7 +146,7 @@ def require_tree(nodes, categories, n_features):
 
 
 def _check_subsets(subsets, threshold, column, subset, categories):
-    """Refuse a subset that is incomplete or does not match the feature's number of categories."""
+    """Refuse a split by categories that is incomplete or does not match the feature's number of categories."""
     start = threshold[subset]
     if not ((start >= 0) & (start < len(subsets))).all():
         raise ValueError("steps, the nodes of a tree, refers to a set of categories beyond the end of subsets")
@@ -323,7 +323,7 @@ class Tree:
         return total / total.sum() if normalize and total.sum() > 0 else total
 
     def _rows(self, X):
-        """The rows X as the matrix that compiled code reads."""
+        """The checked rows X as the matrix that the compiled code of trees reads."""
         X = as_features(X, type(self).__name__, None)
         if X.shape[1] != self.n_features:
             raise ValueError(f"X has shape {X.shape}; (n_samples, {self.n_features}) is wanted")
@@ -351,7 +351,7 @@ class Tree:
         X, column = np.asarray(X), {int(feature): i for i, feature in enumerate(target_features)}
         value, weight = self.value[:, 0, 0], self.weighted_n_node_samples
         shares = {0: np.ones(len(X))}
-        for node in range(self.node_count):  # children are visited after their parent, because they have larger numbers
+        for node in range(self.node_count):  # a child has a larger number than its parent, and comes later
             share = shares.pop(node, None)
             if share is None or not share.any():
                 continue
@@ -366,7 +366,7 @@ class Tree:
             shares[left], shares[right] = share * goes_left, share * (1 - goes_left)
 
     def _goes_left(self, node, x):
-        """An array with 1.0 where a value in x, of the feature of the node, goes left, and 0.0 elsewhere."""
+        """For each value x of a node's feature, 1.0 if the value goes to the left child, otherwise 0.0."""
         codes = self.codes_left(node)
         left = x <= self.threshold[node] if codes is None else np.isin(x, codes)
         return np.where(np.isnan(x), bool(self.missing_go_to_left[node]), left).astype(np.float64)

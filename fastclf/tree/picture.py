@@ -133,7 +133,8 @@ def _fit_text(ax, made, columns, rows):
         text.set_fontsize(text.get_fontsize() * scale)
     root = made[0][0]
     for (child, _), (label, is_node) in pairwise(made):
-        if not is_node:  # the label of the edge to `child` goes to the middle of the part between the boxes
+        # the label of the edge to `child` is moved to the middle of the gap between the boxes of the two nodes
+        if not is_node:
             (x0, y0), (x1, y1) = root.get_position(), child.get_position()
             uneven = (extents[root].height - extents[child].height) * scale / window.height / 4
             y = (y0 + y1) / 2 - uneven

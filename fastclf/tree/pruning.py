@@ -7,13 +7,14 @@ import numpy as np
 from . import _descend, _prune
 from .nodes import cut_short, leaves_of, paths_of, unpacked
 
-# Alphas are equal if they differ by less than this share of themselves, or this share of the risk of the root.
+# Two values of ccp_alpha are equal if they differ by less than this share of themselves, or of the risk of the root.
 _SAME = 1e-12
 
-# An alpha that is so large that only the root remains.
+# A value of ccp_alpha that is so large that pruning leaves only the root.
 _BEYOND = 1e300
 
-# The number of (row, node) pairs in a block that `visits` yields; a quarter of the number of nodes if that is larger.
+# The number of (row, node) pairs in a block of rows whose paths from the root `visits` yields; if a quarter of the
+# number of nodes is larger, that.
 _VISITS = 1 << 13
 
 
@@ -65,7 +66,7 @@ def weakest_links(nodes, risk=None):
     impurities = risk[leaf].sum() + np.cumsum(fewer[breaks] * at)[ends]
     start = [[0.0], [risk[leaf].sum()], [np.count_nonzero(leaf)]]
     columns = [np.concatenate([s, c]) for s, c in zip(start, (at[ends], impurities, n_leaves))]
-    # splits that lower no risk are undone first: the path begins with the tree without these splits
+    # splits that do not lower the risk are undone first: the path begins with the tree without such splits
     if len(at) and columns[0][1] <= _SAME * abs(risk[0]):
         columns = [column[1:] for column in columns]
         columns[0][0] = 0.0

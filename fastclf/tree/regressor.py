@@ -86,7 +86,7 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
         return require_integer("n_outputs_", self.n_outputs_, 1)
 
     def _fit_tree(self, X, y, sample_weight=None, orders=None):
-        """Fit the tree; orders: X's sorted columns, an `Orders` that is used if X has numbers only, or None."""
+        """Fit the tree; `orders`: the sorted columns of X as an `Orders`, used if all columns are numbers, or None."""
         name = type(self).__name__
         self._require_choices()
         matrix, categories = self._features(X)
@@ -105,14 +105,15 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
         require_choice("criterion", self.criterion, ["squared_error", "absolute_error", "poisson"])
 
     def _target(self, y, weight):
-        """For numbers y, (n, n_outputs): (`Target` of y', centre, scale), where y = centre + scale y'."""
+        """The tuple (`Target`, centre, scale) for numbers y, (n, n_outputs); the target is (y - centre) / scale."""
         criterion, counted = self.criterion, y if weight is None else y[weight > 0]
         if criterion == "poisson" and (y < 0).any():
             raise ValueError("Some value(s) of y are negative which is not allowed for Poisson regression.")
         if criterion == "poisson" and not counted.any(axis=0).all():
             raise ValueError("Sum of y is not positive which is necessary for Poisson regression.")
         _, centre, scale = scaled(counted, centred=criterion == "squared_error")
-        with np.errstate(over="ignore"):  # the targets of rows of weight 0, which are not used, may overflow
+        # targets of rows of weight 0 may overflow, which has no effect, as they are not used
+        with np.errstate(over="ignore"):
             unit = (y - centre) / scale
         return Target(None, unit, np.arange(y.shape[1] + 1, dtype=np.int32)), centre, scale
 
@@ -152,7 +153,7 @@ class NumberRule(Rule):
         """The values of nodes in the units of y. A pure node predicts y exactly, unless a bound forbids that."""
         n_outputs = self.y.shape[1]
         value = numbers[:, VALUES : VALUES + n_outputs]
-        # for a pure node, the column BELOW has the number of one of its rows
+        # for a pure node, the column BELOW of the table of nodes has the number of one row in the node
         pure = (nodes[:, FEATURE] == -1) & (numbers[:, IMPURITY] == 0)
         if numbers.shape[1] > VALUES + n_outputs:
             unbounded, value = value, np.clip(value, numbers[:, -2:-1], numbers[:, -1:])

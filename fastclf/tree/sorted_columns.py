@@ -18,8 +18,9 @@ _ROWS, _MOST_ROWS = 1 << 18, 1 << 21
 class Target(NamedTuple):
     """The target of a tree: classes or numbers."""
 
-    codes: np.ndarray | None  # (n,), int32: the class of each row; None if there are several outputs or numbers
-    y: np.ndarray | None  # (n, n_outputs), float64: the targets; class c of output o is the number first_value[o] + c
+    codes: np.ndarray | None  # (n,), int32: the class of each row; None for numbers, and if there are several outputs
+    # (n, n_outputs), float64: the target of each row and output; a class c of output o is stored as first_value[o] + c
+    y: np.ndarray | None
     # (n_outputs + 1,), int32: the index of each output's first value among the values of a node
     first_value: np.ndarray
 
@@ -125,7 +126,7 @@ class Sorted:
         missing = np.uint64((1 << 64 - self.rank_shift) - 1)
         self.lacking = self.items[: self.n_features, -1] >> np.uint64(self.rank_shift) == missing
         if self.common is not None:
-            # the last item of a short list stores the length of the list, not a missing value
+            # in a list that leaves out rows, the last item is the length of the list, not the item of a missing value
             self.lacking &= self.common[0] < 0
 
     def like(self, n_rows, target):
@@ -199,7 +200,7 @@ class Orders(NamedTuple):
     """The orders of some rows, as a selection from packed orders of all rows."""
 
     packed: Packed
-    rows: np.ndarray  # (n,), the numbers of the selected rows, ascending
+    rows: np.ndarray  # (n,): the numbers of the selected rows, ascending
 
     def lists(self, target, threads):
         """The `Sorted` of these rows, for a target."""
@@ -207,7 +208,7 @@ class Orders(NamedTuple):
 
 
 def _rank_shift(n_rows, row_bits, target):
-    """The number of bits below the rank in an item of 64 bits; ValueError if row, class and rank do not fit."""
+    """The position of the rank's lowest bit in a 64-bit item (rank, class, row); ValueError if it is too small."""
     n_classes = 1 if target.codes is None else target.n_values
     shift = row_bits + (n_classes - 1).bit_length()
     if shift + row_bits > 63:

@@ -56,8 +56,8 @@ class Notation(NamedTuple):
     at_most: str = "<="
     escape: object = str  # a function that writes a category in the notation of the output
     line_end: str | None = None  # the end of each line of a long list of categories; None: lists are not broken
-    width: int = 32  # the number of letters of a line, if lists of categories are broken
-    most: int = 8  # the number of categories that are listed, if lists of categories are broken
+    width: int = 32  # the largest number of letters in a line if lists of categories are broken into lines
+    most: int = 8  # the most categories that are named if lists of categories are broken into lines
 
 
 _IN_TEXT = Notation()
@@ -309,7 +309,7 @@ def _rules(shown):
 
 
 def _subset_bounds(bounds, feature, left, inside):
-    """The categories that remain possible on one side of a split by categories, as a bound of the rule."""
+    """A dict with the rule's condition on a feature after a split by categories: those in, or not in, a set."""
     among, without = bounds.get((feature, "in")), bounds.get((feature, "not in"), frozenset())
     if inside:
         among = frozenset(left) if among is None else among & frozenset(left)
@@ -329,7 +329,7 @@ def conditions_told(rule, names, lacking, told):
         if (">", np.inf) in tests:
             texts.append(f"{name} is missing")
             continue
-        if ("in", []) in tests:  # no category remains for this side, so that only missing values come here
+        if ("in", []) in tests:  # no category remains on this side of the splits, only missing values
             texts.append(f"{name} is missing")
             continue
         said = [told(name, side, bound) for side, bound in tests if bound not in (np.inf, [])]
