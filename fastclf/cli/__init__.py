@@ -48,7 +48,7 @@ def main(argv=None):
     with warnings.catch_warnings():
         # the warning about names of columns is ignored, because commands check these names themselves
         warnings.filterwarnings("ignore", "X does not have valid feature names")
-        # the nearest centroid classifier warns about an attribute that no command shows
+        # a warning of the nearest centroid classifier is about an attribute that no command shows
         warnings.filterwarnings("ignore", "self.within_class_std_dev_")
         if args.run is not train.run_train:
             # the perceptron would warn in each fold, although averaged weights need no separating hyperplane
@@ -96,7 +96,7 @@ def _tell(what, message):
 class _Parser(argparse.ArgumentParser):
     """A parser that names the choice or option that is most like an unknown one."""
 
-    commands = None  # in the main parser: the action of argparse that has the parsers of the commands
+    commands = None  # in the main parser: argparse's object that holds the parsers of all commands
 
     def error(self, message):
         word, known = "", []

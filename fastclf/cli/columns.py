@@ -21,7 +21,7 @@ _WITH_UNIT = re.compile(rf"([+\-\u2212]?)({_CURRENCY})?\s*([+\-\u2212]?[\d.,].*?
 _BETWEEN_GROUPS = re.compile(r"(?<=\d)[ \u00a0\u202f'\u2019](?=\d{3}(?!\d))")
 
 _THOUSANDS = re.compile(r"[+-]?(\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d+)?([eE][+-]?\d+)?")
-# For the name of each part of a date, a function that computes the part from an array of datetime64 in seconds.
+# For each part of a date, by its name, a function that computes it from an array of datetime64 in seconds.
 _PARTS = {
     "year": lambda moment: moment.astype("M8[Y]").astype(np.int64) + 1970,
     "month": lambda moment: moment.astype("M8[M]").astype(np.int64) % 12 + 1,
@@ -43,8 +43,8 @@ class Refined(NamedTuple):
 class Memory(NamedTuple):
     """How the columns of a table were read, by their names or positions, for tables with the same columns."""
 
-    orders: dict  # for each column of dates 'day', 'month' or 'year', whichever comes first
-    decimals: dict  # for each column of numbers from a text its decimal mark, if cells or the user have told it
+    orders: dict  # for each column of dates, which of 'day', 'month' and 'year' its texts begin with
+    decimals: dict  # {column: decimal mark}, for columns of numbers whose mark cells have shown or the user has told
     faulty: tuple = ()  # the columns of numbers or dates in which other texts count as missing
 
 
@@ -93,20 +93,20 @@ def parts_wanted(table, names):
 
 
 class _Numbers(NamedTuple):
-    """A column of numbers, or of texts that are none."""
+    """A column of texts, read as numbers; if its texts are no numbers, the column as it was."""
 
     column: np.ndarray
-    note: str | None = None  # what the texts were; None if nothing was converted
-    mark: str | None = None  # the decimal mark, if a cell shows it
-    n_faults: int = 0  # the number of cells that are no numbers and count as missing
+    note: str | None = None  # in words, how the texts were written, for the user; None if no text was converted
+    mark: str | None = None  # the decimal mark; None if no cell shows it and it is not known
+    n_faults: int = 0  # the number of cells that are no numbers, and therefore count as missing
 
 
 class _Form(NamedTuple):
-    """A way to write numbers as texts, such as with a decimal comma."""
+    """A notation of numbers in texts, such as that with a decimal comma."""
 
     mark: str
-    fits: object  # a function that tells whether a text is a number written this way
-    number: object  # a function that converts such a text to a number
+    fits: object  # a function that tells whether a text is a number in this notation
+    number: object  # a function that converts a text in this notation to a number
     note: str
 
 

@@ -13,7 +13,8 @@ from .methods import listed, make, offered
 from .options import Data, add_data, add_folds, add_running, command, folds, show, table_text
 from .pictures import add_picture, check_picture
 
-# A message tells that a method is slow after this number of seconds, or later if the methods before took longer.
+# The least number of seconds after which a message says that a method is slow. It must also have run longer than all
+# methods before it together.
 _SLOW = 10
 
 # The methods to compare, as (shown name, method, parameters); methods that this build lacks are skipped.
@@ -77,7 +78,7 @@ def candidates(names=None, n_jobs=None):
     """{name: unfitted classifier} for all methods, or for those in a list "a,b,..."."""
     wanted = None if names is None else [name.strip() for name in names.split(",")]
     for name in wanted or ():
-        make(name)  # `make` raises an error for an unknown method
+        make(name)  # raises an error if there is no method of this name
     chosen = [entry for entry in CANDIDATES if entry[1] in (offered() if wanted is None else wanted)]
     found = {shown: make(method, settings, n_jobs) for shown, method, settings in chosen}
     for name in wanted or ():
@@ -125,7 +126,7 @@ def compare(models, data, how, verbose=0):
 
 @contextmanager
 def _told_if_slow(progress, name, before):
-    """Print a message if the body runs longer than _SLOW seconds and the `before` seconds of all methods before it."""
+    """Print a message if the body runs longer than _SLOW seconds and than all methods before it, `before` seconds."""
     limit = max(_SLOW, before)
     line = f"{name}: running for {limit:.0f} s, longer than all methods before it; Ctrl-C shows what is finished"
     timer = threading.Timer(limit, progress.write, [line])

@@ -107,6 +107,6 @@ def _bundled(reading):
 
 
 def _files():
-    """The paths of those of the demo's files that exist in the data folder."""
+    """The paths of the demo's files in the data folder, without those that do not exist."""
     folder = Path(os.environ.get("FASTCLF_DATA", Path("..", "shared", "data")))
     return [folder / name for name in _FILES if (folder / name).is_file()]

@@ -97,7 +97,7 @@ def _cross_validated(args, model, data, costs):
 
 
 def _scoring(model, data, n_folds):
-    """The argument `scoring` for log loss, Brier score and, if every fold can have both classes, the ROC area."""
+    """The scorers for `cross_validate`: accuracy, log loss, Brier score, and the ROC area if all folds can have it."""
     if not hasattr(model, "predict_proba"):
         return None
     scoring = {"accuracy": "accuracy", "log loss": "neg_log_loss", "Brier score": "neg_brier_score"}

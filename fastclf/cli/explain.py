@@ -87,7 +87,7 @@ def _list(values):
 
 
 def _reading(saved):
-    """Lines that describe how the model reads a table."""
+    """Lines of text that tell how a TableClassifier reads a table: known categories, and whether numbers are scaled."""
     names = list(getattr(saved, "feature_names_in_", [f"x{j}" for j in range(saved.n_features_in_)]))
     lines = []
     for name, known in zip(names, saved.categories_):
@@ -137,14 +137,14 @@ def _tree(model, names, top, categories):
 
 
 def _bound(side, bound, known):
-    """The bound of a condition on a column; codes are replaced by the texts in `known`."""
+    """The threshold or the set of categories in a condition; codes of categories are replaced by texts in `known`."""
     return [known[int(code)] if known else code for code in bound] if side in ("in", "not in") else bound
 
 
 def _condition(name, side, bound):
     if side in ("in", "not in"):
         return f"{name} {side} {{{', '.join(map(str, bound))}}}"
-    if " = " in name and 0 <= bound < 1:  # an indicator column, named "column = category"
+    if " = " in name and 0 <= bound < 1:  # a column of zeros and ones named "column = category"
         return name if side == ">" else name.replace(" = ", " is not ", 1)
     return f"{name} {side} {bound:.6g}"
 
@@ -161,7 +161,7 @@ def _linear(model, names, top, categories):
             lines.append(f"score = sum of weight * column; {classes[1]} where it is above 0, else {classes[0]}")
         else:
             lines.append(f"score of {label} (the class with the largest is predicted):")
-        # a support vector machine has a margin for each hyperplane
+        # of the models with coef_, only a support vector machine, which also has C_, may have a margin per hyperplane
         margin = model.margin_[i] if hasattr(model, "C_") and len(model.margin_) == len(coef) else None
         lines += _plane(weights, bias, margin, names, top)
         content[label] = {"constant": bias, "weights": dict(zip(names, weights))}
@@ -274,7 +274,7 @@ def _support_vectors(model, names, top, categories):
 
 
 def _count_at_bound(model, coef):
-    """The number of support vectors whose weight in some pair of classes is the largest that the fit allows."""
+    """The number of support vectors whose dual coefficient is at its upper bound for some pair of classes."""
     ends = np.cumsum([0, *model.n_support_])
     at_bound = np.zeros(ends[-1], bool)
     for p, (i, j) in enumerate(combinations(range(len(model.classes_)), 2)):
@@ -286,7 +286,7 @@ def _count_at_bound(model, coef):
 
 
 def _planes(model, names, top, categories):
-    """The hyperplane of each pair of classes as a pair (content of the JSON, lines of text), like `_linear`."""
+    """(content of the JSON, lines of text): a description of the hyperplane of each pair of classes."""
     lines, content = [f"a vote of {len(model.coef_)} pairs of classes; the class with the most votes is predicted:"], {}
     pairs = combinations(model.classes_, 2)
     for (one, other), weights, bias, margin in zip(pairs, model.coef_, model.intercept_, model.margin_):
@@ -298,7 +298,7 @@ def _planes(model, names, top, categories):
 
 
 def _plane(weights, bias, margin, names, top):
-    """Lines with the largest weights, the constant and, unless it is None, the margin of a hyperplane."""
+    """Lines of text about a hyperplane: its largest weights, its constant and, unless it is None, its margin."""
     order = np.argsort(-np.abs(weights), kind="stable")
     lines = [f"  {weights[j]:+12.5g}  {names[j]}" for j in order[:top] if weights[j] != 0]
     lines += _more(np.count_nonzero(weights), top, "weights")

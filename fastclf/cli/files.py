@@ -129,7 +129,7 @@ class Source:
 
 
 def _is_utf8(file):
-    """Whether the bytes of a file are UTF-8; the file is left at its begin."""
+    """Whether the bytes of a file are UTF-8; afterwards the file's position is 0."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         for data in iter(lambda: file.read(1 << 20), b""):
@@ -232,7 +232,7 @@ def _matrix(array):
 
 
 def _read_npz(source, target, labelled):
-    """The Table and the labels, from arrays X and y, or X_train and y_train; without labels also from one array."""
+    """(Table, labels) from the arrays X and y, or X_train and y_train; without labels, also from a single array."""
     if not zipfile.is_zipfile(source.content):
         raise ValueError("this is not an .npz file")
     with np.load(source.content, allow_pickle=False) as arrays:
@@ -274,8 +274,8 @@ def _read_libsvm(source, target, labelled):
     return table, y
 
 
-# For each kind of file a function of (source, target, labelled) that returns (table, labels); the labels are None if
-# the table still has them as a column.
+# {kind of file: function of (source, target, labelled)}. Each function returns (table, labels); the labels are None if
+# they are still a column of the table.
 _READERS = {
     "npy": _read_npy,
     "npz": _read_npz,

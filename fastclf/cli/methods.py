@@ -70,7 +70,7 @@ def make(name, settings=(), n_jobs=None):
     return model
 
 
-# Parameters whose values are right or wrong only for certain data.
+# Parameters whose values cannot be checked without the data.
 _OF_DATA = {
     "callback",
     "categorical_features",

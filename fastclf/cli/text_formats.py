@@ -127,7 +127,7 @@ def comma_numbers(cells):
 
 
 def _texts(cells):
-    """Cells as an array of texts, None if missing."""
+    """An array of the texts of cells, in which a missing cell is None."""
     return np.array([None if cell in MISSING or cell is None else cell for cell in map(_stripped, cells)], dtype=object)
 
 
@@ -136,7 +136,7 @@ def _stripped(cell):
 
 
 def _as_texts(points, commas, kept):
-    """A part of `_Cells` as texts."""
+    """The texts of some cells: `kept` or, if it is None, made from numbers with decimal points or commas."""
     if kept is not None:
         return kept
     if points is not None:
@@ -164,7 +164,7 @@ def read_numbers(source):
         lines = (line.replace(",", ".") for line in file) if "," in used else file
         options = {"delimiter": reading.separator, "quotechar": '"', "comments": None, "ndmin": 2}
         try:
-            # The caller refuses a file without rows, about which NumPy warns.
+            # NumPy's warning about a file without rows is ignored, because the caller refuses such a file.
             with warnings.catch_warnings(action="ignore"):
                 return np.loadtxt(lines, **options), names
         except ValueError as error:
@@ -194,7 +194,7 @@ def _guessed(file, reading):
 
 
 def _lines(file, reading):
-    """A pair: the names of the columns or None, and an iterator over (number, cells) of the remaining lines."""
+    """(names of the columns or None, iterator over (line number, cells) of the lines with data) of an open file."""
     lines = _rows(file, reading)
     first = next(lines, None)
     if first is None:
@@ -219,7 +219,7 @@ def _is_number(cell, reading):
 
 
 def _first_fault(file, reading):
-    """The first place at which a text is not a matrix of numbers, in one sentence, or None."""
+    """A sentence about the first place at which a text is no matrix of numbers; None if there is no such place."""
     names, lines = _lines(file, reading)
     n_columns = None
     for number, line in lines:
@@ -282,7 +282,7 @@ def _sorted_entries(rows, columns, values):
 
 
 def _sparse(rows, columns, values, shape):
-    """A Csr from the entries that `_sorted_entries` gives."""
+    """A Csr from the row, column and value of each entry; entries are sorted by row and then by column."""
     if not np.isfinite(values).all():
         row = rows[np.argmin(np.isfinite(values))]
         raise ValueError(f"row {row} of a matrix too large to be dense has NaN or infinity; finite numbers are wanted")

@@ -68,7 +68,7 @@ def run(args):
     _require_grid(args, model)
     data = Data(args)
     data.require_classes()
-    # a combination of parameters that cannot be fitted is shown as a row of the table
+    # with error_score, a combination of parameters that cannot be fitted becomes a row of the table, not an error
     how = folds(args, data) | {"error_score": np.nan}
     if args.outer is not None and not 2 <= args.outer <= len(data.y):
         raise RequestError(f"--outer is {args.outer}; 2 to {len(data.y)} folds are wanted")
@@ -192,7 +192,7 @@ def _values(text, entry):
 
 
 def _alphas(classifier, data):
-    """At most 30 values of ccp_alpha, each of which prunes the tree fitted to all rows to another subtree."""
+    """At most 30 values of ccp_alpha, each of which prunes the tree of all rows to a different subtree."""
     tree = classifier
     X = data.X
     if hasattr(classifier, "model"):

@@ -280,7 +280,7 @@ class Shards:
         return partitions, [(each.labels, each.counts) for each in found if each.labels is not None]
 
     def _pieces(self, bounds):
-        """The blocks of rows between `bounds` as Pieces; each goes where most of its rows are."""
+        """The blocks of rows between `bounds` as Pieces, each for the worker that has most of its rows."""
         bounds, pieces, first, shared = np.asarray(bounds), [], 0, []
 
         def close():

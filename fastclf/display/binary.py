@@ -53,7 +53,7 @@ def _positive(y_true, y_score, pos_label):
 
 
 def _folds(cv_results, X, y, sample_weight):
-    """For each fold of a result of `cross_validate`: its model, and a function that takes the test rows of an array."""
+    """For each fold of a result of `cross_validate`: its model, and a function that picks an array's test rows."""
     if not all(key in cv_results for key in ("estimator", "indices")):
         raise ValueError(
             "`cv_results` does not contain one of the following required keys: {'estimator', 'indices'}. Set explicitly"
@@ -95,7 +95,7 @@ def _legend(name, figure, value):
 
 
 def _labels(names, figure, values, together):
-    """The text of each curve in the legend; if `together`, one text for all, with the mean and the deviation."""
+    """The text of each curve in the legend; together: one text, with the mean and the deviation of all values."""
     if not together:
         return [_legend(name, figure, value) for name, value in zip(names, values)]
     label = names[0]
@@ -146,7 +146,7 @@ class _Curves:
     _figure_name = ""  # the name of this area in the legend, such as "AUC"
 
     def _draw(self, ax, name, curve_kwargs, defaults, more):
-        """Draw the curves; returns the arguments with which matplotlib has drawn each curve."""
+        """Draw the curves; returns for each curve the keyword arguments that matplotlib got."""
         points = {f"self.{key}": _several(getattr(self, key)) for key in self._axes}
         n = len(next(iter(points.values())))
         values, names = _several(getattr(self, self._figure)), _several(self.name if name is None else name)

@@ -60,7 +60,8 @@ class ComparisonDisplay:
         drawn = [self.baseline] if self.baseline else []
         for i, result in enumerate(self.results.values()):
             error, spread, cost = result.error, result.standard_error, result.microseconds_per_query
-            spread = 0.0 if spread != spread else spread  # the standard error of a single fold is NaN
+            # a single fold has the standard error NaN: its bar has no length
+            spread = 0.0 if spread != spread else spread
             half_row = 0.5 / max(result.n_test.sum(), 1)
             left, dot, right = (max(value, half_row) for value in (error - spread, error, error + spread))
             drawn += [left if left > half_row else dot / 2, right]

@@ -37,7 +37,7 @@ def _scale(ax, values):
 class _Curves:
     """The base of displays of curves; a subclass has `_draw(ax, style)`, which draws errors or scores."""
 
-    _score_type = "both"  # what is drawn where `plot` is not told
+    _score_type = "both"  # what `plot` draws if its argument score_type is None
 
     def plot(
         self,
@@ -169,7 +169,7 @@ class ValidationCurveDisplay(_Curves):
         if style.score_type != "error":
             if self.test_scores is None:
                 self.train_scores, self.test_scores = 1 - self._shown_train_errors(), self.tuning.scores
-            # strings stand side by side; other values than numbers are shown as strings
+            # values other than numbers are shown as strings, which matplotlib places at equal distances
             numbers = all(isinstance(value, (int, float, np.number)) for value in self.param_range)
             draw_scores(self, ax, self.param_range if numbers else [str(value) for value in self.param_range], style)
             self.ax_.set_xlabel(f"{self.param_name}")
@@ -247,7 +247,7 @@ class PruningDisplay(ValidationCurveDisplay):
         n_alphas = require_integer("n_alphas", n_alphas, 1)
         path = estimator.cost_complexity_pruning_path(X, y)
         alphas = path["ccp_alphas"]
-        # the geometric middle of each interval of alphas with the same subtree (Breiman et al. 1984)
+        # between two alphas at which the pruned tree changes, their geometric mean (Breiman et al. 1984)
         between = np.append(np.sqrt(np.maximum(alphas[:-1], 0) * alphas[1:]), alphas[-1])
         kept = np.unique(np.linspace(0, len(between) - 1, min(n_alphas, len(between))).round().astype(int))
         grid = {"param_name": "ccp_alpha", "param_range": between[kept].tolist()}
@@ -390,7 +390,7 @@ _PLACES = [(6, 4, "left"), (6, -11, "left"), (-6, 4, "right"), (-6, -11, "right"
 
 
 def _name_dots(ax, dots):
-    """Write the name beside each dot (name, x, y), where it covers no other name if such a place is found."""
+    """Write each dot's name beside it, where it covers no other name, if there is such a place; dots: (name, x, y)."""
     taken = []
     for name, x, y in sorted(dots, key=lambda dot: dot[1:]):
         text = ax.annotate(name, (x, y), xytext=(0, 0), textcoords="offset points", fontsize="small")

@@ -83,7 +83,7 @@ class DecisionBoundaryDisplay:
         self.xx0, self.xx1, self.n_classes, self.response = xx0, xx1, n_classes, response
         self.multiclass_colors, self.xlabel, self.ylabel = multiclass_colors, xlabel, ylabel
         if response is None and (estimator is None or xlim is None or ylim is None):
-            raise TypeError("response is None; it, or an estimator with xlim and ylim, is wanted")
+            raise TypeError("response is None; a response is wanted, or all of estimator, xlim and ylim")
 
     @classmethod
     def from_estimator(
@@ -144,7 +144,7 @@ class DecisionBoundaryDisplay:
         A display with a `response` draws it by `plot_method`, 'contourf', 'contour' or 'pcolormesh', with the other
         options for matplotlib.
         """
-        if isinstance(X, str):  # the call is scikit-learn's, whose first arguments are plot_method and ax
+        if isinstance(X, str):  # scikit-learn's signature, in which plot_method and ax come first
             plot_method, X, ax, y = X, None, ax if y is None else y, None
         if self.response is not None:
             surface = Surface(*(getattr(self, name) for name in Surface._fields))
@@ -332,7 +332,7 @@ class TreeDisplay:
 
     @staticmethod
     def _draw_edge(ax, parent, place, answer):
-        """Draw the edge from a parent to a child's place, with the answer to the condition on the outer side."""
+        """Draw the edge between two nodes; `answer`, "yes", "no" or empty, is written on its outer side."""
         child = place[0], -place[1]
         ax.plot([parent[0], child[0]], [parent[1], child[1]], color="0.5", linewidth=0.9, zorder=0)
         if answer:
@@ -363,8 +363,9 @@ class TreeDisplay:
         return tuple(1 - strength * (1 - np.array(palette[k])))
 
 
-# The widest box of a leaf and of an inner node, in columns, and the highest box, in rows. Two inner nodes of a row are
-# at least two columns apart, an inner node and a leaf 1.5; so boxes do not overlap, and edges pass between them.
+# The largest widths of the boxes of a leaf and of an inner node, where the distance of two leaves is 1, and the largest
+# height of a box, where the distance of two levels of the tree is 1. On a level, two inner nodes are at least 2 apart,
+# an inner node and a leaf 1.5: boxes do not overlap, and edges pass between them.
 _LEAF_WIDTH, _INNER_WIDTH, _BOX_HEIGHT = 0.92, 1.85, 0.66
 
 _MOST_INCHES = 40, 30

@@ -99,7 +99,7 @@ def require_plot(plot_method):
 
 
 def _number_of_labels(estimator, found):
-    """The number of different answers if they are labels, and 2 if they are numbers."""
+    """The number of different labels if `found` has more than two; otherwise, and for numbers, 2."""
     kind = target_kind(found)
     if kind not in ("binary", "continuous", "multiclass"):
         raise ValueError(
@@ -144,7 +144,7 @@ def name_axes(ax, given, default):
 
 
 def _draw_classes(surface, draw, plot_method, palette, options):
-    """What was drawn for three classes or more: one object, or one for each class."""
+    """Draw the regions of three or more classes; returns matplotlib's object, or a list of such objects."""
     from matplotlib import colors
 
     for name in ("cmap", "colors"):

@@ -229,7 +229,7 @@ def _tree(model, form):
 
 
 def _categories(model):
-    """C definitions of an array for each categorical feature: its categories in the order of their codes."""
+    """C definitions of an array for each categorical feature, which has its categories in the order of their codes."""
     known = enumerate(getattr(model, "categories_", None) or [])
     return [labels(listed, f"categories_{j}", len(listed)) for j, listed in known if listed is not None]
 
@@ -364,7 +364,7 @@ def _search(metric, n_rows, k, sparse):
 
 
 def _vote(model):
-    """A C expression for the weight of neighbour i's vote in k-NN, which is 1 or by distance."""
+    """A C expression for the weight of neighbour i's vote in k-NN: 1, or inversely proportional to its distance."""
     return "(distance[i] == distance[0] ? 1.0 : distance[0] / distance[i])" if model.weights == "distance" else "1.0"
 
 

@@ -158,7 +158,7 @@ int PREFIX_predict(const double *x, double *out)
 
 
 def _features(form):
-    """C definition of PREFIX_predict for a model whose features are numbers, then zeros and ones of categories."""
+    """C definition of PREFIX_predict for a model of numbers and of indicators of categories, which are 0 or 1."""
     tables, shifted = [doubles("column_mean", form.mean)], ""
     if form.shifted:
         tables.append(doubles("column_spread", form.spread))

@@ -45,16 +45,21 @@ class Bayes(NamedTuple):
     """
 
     begin: np.ndarray  # (n_classes,), float64: the constant term of each class's log P(x, class)
-    weight: np.ndarray | None = None  # (n_classes, n_features), float64: the factors of squares or products
-    # (n_classes, n_features), float64: the mean of each feature in each class, if the terms are squares
+    # (n_classes, n_features), float64: the factor of x_j, or of (x_j - mean)^2, for feature j
+    weight: np.ndarray | None = None
+    # (n_classes, n_features), float64: the mean of each feature in each class; None without terms (x_j - mean)^2
     mean: np.ndarray | None = None
-    # (n_classes,), float64: a further constant term of each class, if the terms are squares
+    # (n_classes,), float64: a constant added to `begin`; None without terms (x_j - mean)^2
     constant: np.ndarray | None = None
-    tables: list | None = None  # for each column a float64 array (n_classes, n_categories + 1) of log probabilities
+    # for each column the log probabilities of its categories, and last of unknown ones: a float64 array (n_classes,
+    # n_categories + 1)
+    tables: list | None = None
     threshold: float | None = None
-    nonnegative: bool = False  # whether negative values of x are refused
-    impossible: np.ndarray | None = None  # (n_classes, n_features): True if a value above 0 makes the class impossible
-    wanted: np.ndarray | None = None  # (n_classes, n_features): True if the value 0 makes the class impossible
+    nonnegative: bool = False  # whether rows with a negative value are refused
+    # (n_classes, n_features): True if a value above 0 of the feature makes the class impossible
+    impossible: np.ndarray | None = None
+    # (n_classes, n_features): True if the value 0 of the feature makes the class impossible
+    wanted: np.ndarray | None = None
 
 
 class Machine(NamedTuple):
@@ -77,8 +82,10 @@ class Machine(NamedTuple):
 class TreeNodes(NamedTuple):
     """The nodes of a tree in pre-order: a node's left child is the next node; a leaf is its own right child."""
 
-    steps: np.ndarray  # each node's threshold, feature and right child, as `tree/_descend.pyx` describes them
-    subsets: np.ndarray  # for splits by categories: the sets that go left, as `tree/_descend.pyx` describes them
+    # the threshold, feature and right child of each node, as the struct `step_t` of `tree/_descend.pyx`
+    steps: np.ndarray
+    # for each split by categories a set of bits, 1 for categories that go left (layout: `tree/_descend.pyx`)
+    subsets: np.ndarray
     value: np.ndarray  # (n_nodes, n_classes or n_outputs), float64: the prediction of each node
     best: np.ndarray | None  # (n_nodes,), int32: the predicted class of each node; None for regression
 
@@ -98,11 +105,12 @@ class MixedColumn(NamedTuple):
     """
 
     kind: str
-    # (n_classes, n_terms), float64: the terms of each class, as described above for each kind
+    # (n_classes, n_terms), float64: the numbers from which the log density of a value in each class is computed; `kind`
+    # tells how
     terms: np.ndarray
-    # (n_cells,), float64, ascending: the values or the cuts (bounds of bins) that select a term
+    # (n_cells,), float64, ascending: the values that the column may have or, if it is binned, the cuts between its bins
     cells: np.ndarray = np.empty(0)
-    counts: bool = False  # whether x must be a whole number
+    counts: bool = False  # whether the column has counts, which must be whole numbers
 
 
 class Mixed(NamedTuple):
@@ -110,7 +118,7 @@ class Mixed(NamedTuple):
 
     begin: np.ndarray  # (n_classes,), float64: the constant term of each class's log P(x, class)
     columns: list  # a MixedColumn for each column, with the terms by which a value adds to log P(x, class)
-    missing: bool  # whether a missing value adds no term; otherwise it is refused
+    missing: bool  # whether rows with missing values are taken (a missing value adds no term) or refused
 
 
 class Products(NamedTuple):
@@ -118,7 +126,7 @@ class Products(NamedTuple):
 
     factors: list  # for each product the list of its columns; a column is listed as often as its power
     model: object
-    form: object  # the form of `model`, one of the classes of this module
+    form: object  # the exported form of `model`, such as `Linear` or `TreeNodes`
 
 
 class TableRows(NamedTuple):
@@ -126,15 +134,16 @@ class TableRows(NamedTuple):
 
     names: list  # the name of each column of the table
     categories: list  # for each column the list of its categories, or None for a column of numbers
-    # whether the model itself takes categories and missing values; if so, `codes` are used, and means and spreads are
-    # not
+    # whether the model itself takes categories and missing values: it then needs `codes`, but not `mean` and `spread`
     native: bool
-    # (n_columns,), float64: the number that replaces a missing one in each column; not used if `native`
+    # (n_columns,), float64: the number that replaces the missing values of each column; not used if `native`
     mean: np.ndarray
-    # (n_columns,), float64: the divisor of each column's numbers, from which the mean is subtracted first if `shifted`
+    # (n_columns,), float64: the number by which each column is divided; if `shifted`, its mean is subtracted before
     spread: np.ndarray
     shifted: bool
-    codes: list  # if native: for each column None, or the model's own code of each category, -1 if it has none
+    # if `native`, for each column of categories the code of each category in the model (-1: the model does not know
+    # it), and None for each column of numbers
+    codes: list
     model: object
     form: object
 
@@ -267,7 +276,7 @@ def _mixed_column(model, kind, state, options):
         form = distribution.linear(*distribution.totals([state]), options)
         return MixedColumn("rate", np.stack([form.constant, form.coef[:, 0]], 1), counts=kind == "poisson")
     if state["cells"].dtype.kind not in "biuf":
-        raise TypeError(f"model is {model!r} of columns of strings; a TableClassifier of it is wanted")
+        raise TypeError(f"model is {model!r} of columns of strings; a TableClassifier with this model is wanted")
     cells = state["cells"][1:-1] if issubclass(distribution, Histogram) else state["cells"]
     terms = distribution.entries(state, options)
     named = {"bernoulli": "binary", "categorical": "cells"}

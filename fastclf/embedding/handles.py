@@ -187,7 +187,7 @@ def embed(model):
 
 
 def _embedded(form, model, front=None):
-    """The `Embedded` of a model with its form; `front`: a Front that computes the model's features, or None."""
+    """The `Embedded` of a model, from its form; front: a Front that computes the model's features, or None."""
     if isinstance(form, TableRows):
         return _of_table(form)
     if isinstance(form, Products):
@@ -207,13 +207,13 @@ def _embedded(form, model, front=None):
 
 
 def _before(inner, front, n_features):
-    """The `Embedded` of a model that computes features of its rows by `front` and passes them to the model `inner`."""
+    """The `Embedded` of a model made of a Front, which computes features, and of `inner`, which takes them."""
     capsule = _embed.make_table(inner.capsule, n_features, front)
     return Embedded(inner.kind, inner.n_outputs, inner.classes, capsule, front)
 
 
 def _kernels(form):
-    """(kind of model, form with arrays laid out for its kernels, number of outputs, {name of a kernel: address})."""
+    """(kind of model, form in the layout of its kernels, number of outputs, {name of a kernel: address}) of a form."""
     if isinstance(form, Rows):
         form = _dense(form)
         return "neighbors", form, 1, _search_addresses(form)
@@ -263,7 +263,7 @@ def _with_table_codes(nodes, codes):
 
 
 def _dense(form):
-    """The same Rows, in which an array replaces a sparse matrix, because compiled code searches no sparse matrix."""
+    """The Rows with an array in the place of a sparse matrix, which compiled code cannot search."""
     X, metric = form.index.X, form.index.metric
     if not isinstance(X, Csr) or metric.name not in names_with("scanned"):
         return form
@@ -295,7 +295,7 @@ def _search_addresses(form):
 class Front(NamedTuple):
     """What happens to a row before its model: the arrays of `table_t` in `src_cython/_model.pxd`."""
 
-    names: list | None = None  # the names of the table's columns
+    names: list | None = None  # the names of the columns that the model was fitted to, or None
     categories: list | None = None  # for each column the list of its categories, or None for a column of numbers
     mean: np.ndarray | None = None
     spread: np.ndarray | None = None
@@ -329,7 +329,7 @@ class Front(NamedTuple):
 
 
 def _products(form, model):
-    """The Front for a Products form: it computes the products of columns that are the model's features."""
+    """The Front that computes the features of a model of products of columns."""
     names = getattr(model, "feature_names_in_", None)
     return Front(
         None if names is None else list(names),
@@ -366,14 +366,15 @@ class MixedArrays(NamedTuple):
 class BayesInLanes(NamedTuple):
     """A Bayes form whose arrays have the classes as last axis, padded to `width`, a multiple of a SIMD vector."""
 
-    # the model's arrays; `weight` has the shape (n_features, width) or, for tables stacked one after another,
-    # (n_entries, width)
+    # the form with its arrays in this layout; if features have tables of log probabilities, these follow each other in
+    # `weight`, which then has the shape (n_entries, width) instead of (n_features, width)
     form: Bayes
     # (n_features + 1,), int64: the first entry of each feature's table, then the number of all entries
     first: np.ndarray | None
     # (n_classes,), float64: the number of features for which the value 0 makes each class impossible
     n_wanted: np.ndarray | None
-    zero: np.ndarray  # (width,), float64: zeros, for kernels that take constant terms where the form has none
+    # (width,), float64: zeros, which kernels take in the place of constant terms that the form does not have
+    zero: np.ndarray
 
 
 def _bayes_in_lanes(form):

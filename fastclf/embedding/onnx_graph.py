@@ -126,7 +126,7 @@ def _products(graph, form):
 
 
 def _entries(graph, form):
-    """Add the sum, over columns, of the table entry of the column's category; the last entry is for unknown ones."""
+    """Add nodes that sum, over columns, the table entry of the column's category; unknown ones have the last entry."""
     sizes = np.array([table.shape[1] - 1 for table in form.tables])
     known = graph.add("Min", graph.rows, sizes.astype(np.float64))
     place = graph.add("Cast", graph.add("Floor", known), to=TensorProto.INT64)
@@ -149,7 +149,8 @@ def _machine(graph, form):
         inner = (
             graph.add("Tanh", inner) if kernel == "sigmoid" else graph.add("Pow", inner, np.array(float(form.degree)))
         )
-    # Each pair of classes (a, b) has coefficients and one vote: a gets it if the score is positive, otherwise b.
+    # Each pair of classes (a, b) has coefficients and one vote, which goes to a if the pair's score is positive,
+    # otherwise to b.
     pairs = [(a, b) for a in range(K) for b in range(a + 1, K)]
     coef = np.zeros((len(form.support), len(pairs)))
     first, second = np.zeros((2, len(pairs), K))

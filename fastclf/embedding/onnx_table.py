@@ -62,7 +62,7 @@ def _side_by_side(graph, parts, output):
 
 def _codes(graph, name, known):
     """The index of each text among the categories, -1 for other texts, of shape (n,)."""
-    keys = list(known) or [""]  # there is nothing to look up, and ONNX refuses an encoder without keys
+    keys = list(known) or [""]  # ONNX refuses an encoder without keys; the empty text gets the code -1, too
     values = np.arange(len(keys)) if known else np.array([-1])
     return graph.add(
         "LabelEncoder",
@@ -115,8 +115,8 @@ def _normal(graph, column, value):
 
 def _cells(graph, column, value):
     same = graph.add("Equal", graph.add("Unsqueeze", value, np.array([1])), column.cells)
-    # at most one cell equals x: the indicators of equality, times 1, 2, ..., add up to the number of this cell, or to 0
-    # if there is none
+    # the number of the cell that equals x, from 1 up, or 0 if no cell does: a sum of the indicators of equality, of
+    # which at most one is 1, times 1, 2, ...
     place = graph.add("MatMul", graph.add("Cast", same, to=TensorProto.DOUBLE), np.arange(len(column.cells)) + 1.0)
     return graph.add(
         "Gather", np.roll(column.terms, 1, axis=1).T, graph.add("Cast", place, to=TensorProto.INT64), axis=0

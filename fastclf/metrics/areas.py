@@ -39,7 +39,7 @@ def _require_indicators(y_true):
 
 
 def _over_columns(area, indicators, score, average, weight):
-    """area(Scored) of each label (column), averaged as `average` says; "samples" averages over the rows instead."""
+    """area(Scored) of each column (label) or, for average "samples", of each row, averaged as `average` says."""
     _require_indicators(indicators)
     if indicators.shape != score.shape:
         raise ValueError(
@@ -145,7 +145,7 @@ def roc_auc_score(
         raise ValueError(f"max_fpr is {max_fpr}; a number above 0 and up to 1 is wanted")
     y_true, score, _ = _read(y_true, y_score, None)
     classes = encode_labels(y_true)[0] if y_true.ndim == 1 else ()
-    # weights are refused below, because they are not defined for pairs of classes
+    # for pairs of classes, weights are not read: they are not defined, and are refused after other checks
     weight = None if multi_class == "ovo" and len(classes) > 2 else as_sample_weight(sample_weight, len(score))
     if y_true.ndim == 2:
         require_average(average, AVERAGES)
@@ -182,7 +182,7 @@ def roc_auc_score(
 
 
 def _over_pairs(codes, score, average):
-    """The mean over all pairs of classes of the area on the rows of the two classes, by the scores of either class."""
+    """The mean over pairs of classes of two areas, of the pair's rows by the scores of one class and of the other."""
     areas, shares = [], []
     for a, b in combinations(np.unique(codes).tolist(), 2):
         pair = (codes == a) | (codes == b)

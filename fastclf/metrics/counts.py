@@ -17,7 +17,7 @@ class Counts(NamedTuple):
     right: np.ndarray  # for each label, the total weight of the rows that have the label and are predicted to have it
     true: np.ndarray  # for each label, the total weight of the rows that have the label
     predicted: np.ndarray  # for each label, the total weight of the rows that are predicted to have the label
-    total: object  # the weight of all rows; if counts are by row, the row's weight times the number of labels
+    total: object  # the weight of all rows; in counts by row, the number of labels times the weight of the row
 
     def together(self):
         """The counts summed over all labels, each of shape (1,)."""

@@ -67,7 +67,7 @@ def count_by_threshold(rows):
 
 
 def _share(part, name, rate):
-    """The cumulative counts divided by the last of them, the total; NaN, with a warning, if the total is 0."""
+    """Cumulative counts as shares of the last one, the total; NaN, with a warning, if the total is 0."""
     if part[-1] > 0:
         return part / part[-1]
     warn(
@@ -161,7 +161,7 @@ def roc_points(rows, drop_intermediate):
 
 
 def _where_right_changes(right):
-    """A mask of a curve's points: both ends, and points with another number of true positives than a neighbour."""
+    """A mask of a curve's points: both ends, and points whose number of true positives differs from a neighbour's."""
     changes = np.diff(right) != 0
     return np.concatenate([[True], changes[:-1] | changes[1:], [True]]) if len(right) > 2 else slice(None)
 

@@ -26,7 +26,7 @@ from .targets import (
     target_kind,
 )
 
-# The number of bytes that a bin takes: its edge, its count, its sums and their indices.
+# The number of bytes that a bin of a calibration curve takes: its edge, its count, its sums and their indices.
 _BIN_BYTES = 50
 
 
@@ -177,7 +177,7 @@ def d2_log_loss_score(y_true, y_proba=None, *, sample_weight=None, labels=None, 
 
 
 def _over_shares(loss, y_true, y_proba, labels, sample_weight):
-    """The D^2 score 1 - loss / simple; simple: the loss if the share of each label is predicted as its probability."""
+    """The D^2 score 1 - loss / simple; simple: the loss if each label's share of the rows is its probability."""
     if y_proba.ndim > 0 and len(y_proba) < 2:
         warn("D^2 score is not well-defined with less than two samples.", "UndefinedMetricWarning")
         return float("nan")
@@ -190,7 +190,7 @@ def _over_shares(loss, y_true, y_proba, labels, sample_weight):
 
 
 def _explained(loss, simple):
-    """The D^2 score 1 - loss / simple (loss of a constant prediction); if simple is 0: -inf, or NaN if both are."""
+    """The D^2 score 1 - loss / simple, `simple` being the loss of a constant prediction; NaN or -inf if it is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(1 - np.divide(loss, simple))
 

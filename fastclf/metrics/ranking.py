@@ -27,7 +27,7 @@ def _read(y_true, y_score, sample_weight, several=True):
     y_true, score = as_targets(y_true, "y_true"), as_scores(y_score)
     require_same_length(y_true=y_true, y_score=score)
     if y_true.ndim == 1 and not several and set(np.unique(y_true).tolist()) <= {0, 1}:
-        y_true = y_true[:, None] != 0  # a vector y_true has the indicators of a single label
+        y_true = y_true[:, None] != 0  # a vector of 0 and 1 becomes a matrix of indicators with a single column
     if y_true.dtype.kind != "b" or y_true.ndim == 1:
         raise ValueError(f"{target_kind(y_true)} format is not supported; indicators of labels are wanted as y_true")
     score = score.reshape(len(score), -1)
@@ -152,7 +152,7 @@ def label_ranking_loss(y_true, y_score, *, sample_weight=None):
     true, score, weight = _read(y_true, y_score, sample_weight)
     order, _, last = _sorted_groups(score)
     found = np.take_along_axis(true, order, axis=1)
-    # for each label the number of wrong labels whose scores are at least as large
+    # for each label of a row, the number of wrong labels whose scores are at least as large as its own
     before = np.take_along_axis(np.cumsum(~found, axis=1), last, axis=1)
     n_true = np.count_nonzero(true, axis=1)
     n_pairs = n_true * (true.shape[1] - n_true)

@@ -52,7 +52,7 @@ def _divided(part, whole, zero_division, told, average):
 
 
 def _mean(values, weight):
-    """The mean of the values that are not NaN, weighted unless all weights are 0."""
+    """The mean of the values that are not NaN; it is weighted, unless the weights of these values are all 0."""
     there = ~np.isnan(values)
     if not there.any():
         return float("nan")
@@ -136,7 +136,7 @@ def precision_recall_fscore_support(
     return *(_mean(ratio, weight) for ratio in ratios), None
 
 
-# Arguments: more than 8, because the public functions below pass on all of their arguments.
+# Arguments: more than 8, because the public functions that call this one pass on all of their arguments.
 def _one_ratio(name, y_true, y_pred, labels, pos_label, average, sample_weight, zero_division, beta=1.0):
     """The array `name` of `precision_recall_fscore_support`, without warnings about the other arrays."""
     found = precision_recall_fscore_support(

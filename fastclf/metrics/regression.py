@@ -64,7 +64,7 @@ def _as_outputs(y, name):
 
 
 def _read(y_true, y_pred, sample_weight, single=None):
-    """The checked arguments as _Targets; `single` is the name of a metric that takes one output only."""
+    """The checked arguments as _Targets; single: the name of the metric if it takes only one output, else None."""
     y_true, y_pred = _as_outputs(y_true, "y_true"), _as_outputs(y_pred, "y_pred")
     require_same_length(y_true=y_true, y_pred=y_pred)
     if y_true.shape[1] != y_pred.shape[1]:
@@ -78,7 +78,7 @@ def _read(y_true, y_pred, sample_weight, single=None):
 
 
 def _over_outputs(values, multioutput, by_variance=None):
-    """The values of the outputs, or their mean, as `multioutput` says; by_variance: weights for "variance_weighted"."""
+    """The values of all outputs, or their mean by `multioutput`; by_variance: the weights for "variance_weighted"."""
     weights = None
     if isinstance(multioutput, str) or multioutput is None:
         known = ("raw_values", "uniform_average", *(() if by_variance is None else ("variance_weighted",)))
@@ -258,14 +258,14 @@ def root_mean_squared_log_error(y_true, y_pred, *, sample_weight=None, multioutp
 
 
 def _quantile(values, share, weight):
-    """A quantile of a vector with weights: the middle between two values if a sum of weights equals the share."""
+    """The weighted quantile of a vector: the mean of two values if the weights of the lower ones sum to the share."""
     weight = np.ones(len(values)) if weight is None else weight
     order = np.argsort(values, kind="stable")
     order = order[weight[order] > 0]
     values, sums = values[order], np.cumsum(weight[order])
     wanted = share * sums[-1]
     at = min(np.searchsorted(sums, wanted), len(values) - 1)
-    # a sum of weights that exceeds the wanted one only by rounding counts as equal
+    # a sum of weights that exceeds `wanted` only by rounding counts as equal to `wanted`
     beside = at if wanted == 0 or sums[at] - wanted > np.finfo(float).eps else min(at + 1, len(values) - 1)
     return (values[at] + values[beside]) / 2
 
@@ -355,7 +355,7 @@ def mean_pinball_loss(y_true, y_pred, *, sample_weight=None, alpha=0.5, multiout
 
 
 def _explained(part, total, multioutput, force_finite=True):
-    """1 - unexplained part / total of each output, or their mean; where total is 0, `force_finite` gives 1 or 0."""
+    """The score 1 - part / total of each output, or their mean; with `force_finite`, 1 or 0 where total is 0."""
     if require_truth("force_finite", force_finite):
         known = total != 0
         scores = np.where(known, 1 - part / np.where(known, total, 1), part == 0)
@@ -366,7 +366,7 @@ def _explained(part, total, multioutput, force_finite=True):
 
 
 def _too_few(rows, score):
-    """Whether there is a single row, of which the score is NaN, with a warning."""
+    """Whether there are fewer than two rows, for which a score is NaN; if so, give a warning."""
     if len(rows.true) < 2:
         warn(f"{score} score is not well-defined with less than two samples.", "UndefinedMetricWarning")
     return len(rows.true) < 2
@@ -458,7 +458,7 @@ def _tweedie(rows, power):
 
 
 def _require_range(rows, power):
-    """Refuse numbers that a Tweedie distribution of this power does not have."""
+    """Refuse targets or predictions outside the range of a Tweedie distribution of this power."""
     if power == 0:
         return
     low = "strictly positive y_pred" if power < 0 else "non-negative y and strictly positive y_pred"

@@ -66,7 +66,7 @@ def responses(estimator, X, methods, pos_label=None):
         raise ValueError(f"pos_label={pos_label} is not a valid label: It should be one of {classes}")
     found = method(X)
     if name.startswith("predict_") and isinstance(found, list):
-        # for indicators of several labels there is one output for each label
+        # for several labels per row, `found` has the probabilities of each label in an array of its own
         return np.column_stack([proba[:, -1] for proba in found])
     positive = classes[-1] if two and pos_label is None else pos_label
     if two and name.startswith("predict_"):
@@ -274,7 +274,7 @@ def get_scorer(scoring):
         if _scikit_learns() and scoring in _scikit_learns()._SCORERS:
             return _scikit_learns().get_scorer(scoring)
         raise ValueError(f"{scoring!r} is not a valid scoring value. get_scorer_names() tells the valid names")
-    # a copy is returned, so that a request for metadata by one scorer is none by another
+    # a copy, because a user may set metadata requests of a scorer, which must not change the named scorer
     named = NAMED[scoring]
     return MetricScorer(named._score_func, named._sign, dict(named._kwargs), named._response_method)
 

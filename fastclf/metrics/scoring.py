@@ -46,7 +46,7 @@ def _by_answers(function):
 
 
 def _of_metric(made):
-    """The Scorer for the metric of a MetricScorer that needs predictions only."""
+    """The Scorer that computes the metric of a MetricScorer from predictions."""
 
     def weighted(y, answers, sample_weight=None):
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
@@ -56,7 +56,7 @@ def _of_metric(made):
 
 
 def _averages(name):
-    """Pairs (name for users, Scorer), one for each kind of average, of the method `name` of ContingencyTable."""
+    """Yield (name for users, Scorer) for each kind of average of a ContingencyTable's method `name`."""
     yield name, Scorer("table", lambda table: getattr(table, name)("binary"))
     for average in ("macro", "micro", "weighted"):
         scorer = Scorer("table of what occurs", lambda table, average=average: getattr(table, name)(average))
@@ -193,7 +193,7 @@ def _as_scorer(scoring):
 
 
 def _is_of_answers(scorer):
-    """Whether a MetricScorer needs only predictions, as an array, because its metric is one of this package."""
+    """Whether a MetricScorer needs only predictions, in an array, because its metric belongs to this package."""
     ours = str(getattr(scorer._score_func, "__module__", "")).startswith(__package__)
     return ours and scorer._response_method == "predict" and not hasattr(scorer, "_metadata_request")
 
@@ -218,7 +218,7 @@ def from_answers(scorers):
 class Part(NamedTuple):
     """Rows for a fit or for a prediction."""
 
-    X: object  # the rows X in a form that estimators take
+    X: object  # rows in a form that estimators take, such as an array or a table
     y: object  # the targets in a form that estimators take, or None
     targets: np.ndarray | None  # the targets as an array, or None
     params: dict | None = None  # further arguments for a scorer that is the user's function
@@ -264,7 +264,7 @@ def judge(scorers, part, answers, labels, model=None, otherwise=None):
 
 
 def _figure(scorer, part, answers, labels, model, tables):
-    """The score of a fitted model by one scorer; `tables` keeps ContingencyTables for the next scorer."""
+    """The score of a fitted model by one scorer; tables: a dict of ContingencyTables, which scorers share."""
     kind, function, _ = scorer
     if kind in ("table", "table of what occurs"):
         if kind not in tables:

@@ -51,7 +51,7 @@ class Candidates:
     def _fit_one(self, value, X, y, params, failing):
         try:
             [model] = variants(self.estimator, self.name, [value])
-            # as in scikit-learn, y is not passed if there are no targets
+            # as in scikit-learn, `fit` is called without y if there are no targets
             model.fit(X, **params or {}) if y is None else model.fit(X, y, **params or {})
             return model
         except Exception as error:

@@ -188,7 +188,7 @@ def learning_curve(
 
 
 def _fitted_further(evaluation, sizes, n_jobs):
-    """For each size the scores and times of each fold's model, which `partial_fit` updates with more and more rows."""
+    """For each train size the scores and times of each fold's model, which `partial_fit` trains from size to size."""
     [candidates] = evaluation.candidates
     estimator, targets = candidates.estimator, evaluation.targets
     classes = {"classes": np.unique(targets)} if targets is not None and classifies(estimator) else {}

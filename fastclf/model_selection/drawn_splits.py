@@ -272,5 +272,5 @@ def train_test_split(*arrays, test_size=None, train_size=None, random_state=None
     return [take(rows) for take in taken for rows in (train, test)]
 
 
-# Test runners that collect functions with "test" in their names skip this one.
+# Test runners collect functions with "test" in their names, but must not collect this one.
 train_test_split.__test__ = False

@@ -128,7 +128,8 @@ class Request:
     train_scores: bool = False  # whether the train rows are scored in addition to the test rows
     keep_models: bool = False  # whether the result keeps the fitted models
     keep_answers: bool = False  # whether the result keeps the predictions of classifiers, for a contingency table
-    one_after_another: bool = False  # whether estimators of other libraries are fitted to all folds one by one
+    # whether each candidate is fitted to all folds before the next one, if it is of another library
+    one_after_another: bool = False
     score_params: dict | None = None  # further arguments of a scorer, from scikit-learn's metadata routing
 
 
@@ -150,8 +151,8 @@ class CandidateResults:
         self.evaluation, self.candidates = evaluation, candidates
         self.by_fold = {}  # a dict {fold number: a list with a FoldResult for each parameter value}
         self.failures = []  # the exceptions that fits have raised
-        # the result of the estimator's shortcut for all folds: (seconds per fold, predictions for each parameter
-        # value); None: no shortcut was used
+        # (seconds per fold, predictions for each parameter value) from the estimator's shortcut, which computes the
+        # predictions of all folds at once; None: no shortcut was used
         self.shortcut = None
 
     @property
@@ -301,8 +302,8 @@ class Evaluation:
                     if not progress.stopped and self._take_shortcut(result):
                         progress.advance(len(self.folds) * len(result.candidates.values))
                 left = [result for result in results if result.shortcut is None]
-                # fits are in scikit-learn's order, so that estimators draw the same numbers as there from NumPy's
-                # global generator
+                # candidates of other libraries are fitted in scikit-learn's order, so that they draw the same numbers
+                # as in scikit-learn from NumPy's global generator
                 in_turn = self.request.one_after_another and not self.ours
                 for group in [[result] for result in left] if in_turn else [left] * bool(left):
                     run(self._fold_worker(group, threads, progress), range(len(self.folds)), threads)
@@ -314,9 +315,10 @@ class Evaluation:
         return results
 
     def _fold_worker(self, results, threads, progress):
-        """A generator function of the number of a fold, which fits and scores all models and stores the results."""
+        """A generator function of a fold's number, which fits and scores all candidates and stores the results."""
         lock, shared = threading.Lock(), {}
-        # columns sorted for all folds need ascending train rows, but a user's train-test pairs may have any order
+        # columns that are sorted once for all folds need ascending train rows, but a user's train-test pairs may have
+        # any order
         if self.folds.pairs is None:
             rows = self.X.iloc if hasattr(self.X, "iloc") else self.X
             shared = shared_columns([result.candidates for result in results], rows, threads)
@@ -341,7 +343,7 @@ class Evaluation:
         return work
 
     def _measure(self, candidates, train, test, params, columns, threads):
-        """The models fitted on one fold, and a FoldResult for each of them."""
+        """The models fitted to the train rows of one fold, and a FoldResult for each model."""
         if threads > 1 and not self.request.keep_models:
             candidates = candidates.sharing(threads)
         start = perf_counter()
@@ -385,7 +387,7 @@ class Evaluation:
         return [failed if isinstance(model, Failed) else next(judged) for model in models]
 
     def _settled(self, candidates):
-        """The scorers; if each row has a single target, the candidates' own `score` may become accuracy or R2."""
+        """The scorers; for one target per row, `score` of the candidates becomes accuracy or R2 if it is that."""
         return self.scorers if self.labels is None else settled(self.scorers, candidates.estimator)
 
     def _scoring_failed(self, error):
@@ -396,7 +398,7 @@ class Evaluation:
         return self.error_score
 
     def _take_shortcut(self, result):
-        """Predict for all folds by the estimator's shortcut, if that is enough; returns whether this succeeded."""
+        """Predict for all folds by the estimator's shortcut, if predictions are enough; returns whether it was used."""
         request = self.request
         scorers = self._settled(result.candidates)
         if request.train_scores or request.keep_models or request.params or not from_answers(scorers):
@@ -409,7 +411,7 @@ class Evaluation:
         except Exception:
             if self.error_score == "raise":
                 raise
-            return False  # the shortcut failed; single fits will show which of them fails
+            return False  # an error of the shortcut does not tell which fits fail; they are fitted one by one instead
         if answers is None:
             return False
         result.shortcut = (perf_counter() - start) / len(self.folds) / len(answers), answers
@@ -453,12 +455,12 @@ def _as_error_score(error_score):
 
 
 def _as_container(value, name):
-    """The value itself if its rows can be counted, otherwise an array of it."""
+    """The value itself if it is None or has a length or shape; otherwise an array made from it."""
     return value if value is None or hasattr(value, "shape") or hasattr(value, "__len__") else as_array(value, name)
 
 
 def _is_pairwise(estimator):
-    """Whether X has a column for each row, as a matrix of kernel values has."""
+    """Whether an estimator takes a square X with a column for each row, such as a matrix of kernel values."""
     if isinstance(estimator, Estimator):
         return "precomputed" in (getattr(estimator, "kernel", None), getattr(estimator, "metric", None))
     return hasattr(estimator, "__sklearn_tags__") and estimator.__sklearn_tags__().input_tags.pairwise
@@ -478,7 +480,7 @@ def _as_targets(y):
 
 
 def _has_a_row_each(value, n):
-    """Whether an argument of fit has one entry per row."""
+    """Whether an argument of `fit` has one entry for each of n rows."""
     if isinstance(value, str) or not (hasattr(value, "shape") or hasattr(value, "__len__")):
         return False
     return (getattr(value, "ndim", 1) != 0 or hasattr(value, "tocsr")) and n_rows(value) == n

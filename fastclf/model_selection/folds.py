@@ -89,7 +89,7 @@ def as_folds(cv, X, y, n, groups=None, random_state=None, repeats=1, classifies=
 
 
 def _listed(pairs, cv, X, y, groups):
-    """The pairs of all folds as a list; more folds than the memory holds are refused after the first fold is made."""
+    """The list of all (train, test) pairs; if memory cannot hold it, an error is raised after the first pair."""
     pairs = iter(pairs)
     found = list(islice(pairs, 1))
     if found and isinstance(cv, Splitter) and not isinstance(cv, GivenFolds):
@@ -180,7 +180,7 @@ def _of_pairs(pairs, n):
 
 
 def _as_partition(pairs, n):
-    """The fold of each row, if each row is in one test set, and each train set is the rest; otherwise None."""
+    """The test fold of each row, if each row has one and is a train row of all other folds; otherwise None."""
     rows, fold = np.arange(n), np.full(n, -1)
     for i, (_, test) in enumerate(pairs):
         test = rows[test]

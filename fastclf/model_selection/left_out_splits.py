@@ -175,7 +175,7 @@ class TimeSeriesSplit(Splitter):
     """
 
     def __init__(self, n_splits=5, *, max_train_size=None, test_size=None, gap=0):
-        KFold(n_splits)  # the constructor of KFold checks n_splits; the object is dropped
+        KFold(n_splits)  # the constructor of KFold is called only for its check of n_splits
         self.n_splits, self.max_train_size, self.test_size, self.gap = int(n_splits), max_train_size, test_size, gap
 
     def _pairs(self, n, y, groups):
@@ -203,7 +203,7 @@ class _Repeated(Splitter):
             raise ValueError(f"Number of repetitions must be of Integral type. n_repeats is {described(n_repeats)}")
         if n_repeats < 1:
             raise ValueError(f"Number of repetitions must be greater than 0. n_repeats is {n_repeats}")
-        self._one(n_splits)  # the constructor of the repeated splitter checks n_splits; the object is dropped
+        self._one(n_splits)  # the constructor of the repeated splitter is called only for its check of n_splits
         self.n_splits, self.n_repeats, self.random_state = int(n_splits), int(n_repeats), random_state
 
     def _pairs(self, n, y, groups):

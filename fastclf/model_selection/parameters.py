@@ -86,7 +86,7 @@ class ParameterGrid:
 
 
 def _length(values, name):
-    """The number of values of a parameter."""
+    """The number of values to try for a parameter."""
     try:
         return len(values)
     except OverflowError:
@@ -94,7 +94,7 @@ def _length(values, name):
 
 
 def _combinations(values):
-    """All tuples with one value of each list, the last one changing fastest; lists too long to be copied are taken."""
+    """All tuples with one value of each list, the last changing fastest; long lists, such as ranges, are not copied."""
     if not values:
         yield ()
         return
@@ -163,12 +163,12 @@ def _different(n, n_drawn, rng):
     share = n_drawn / n if n else 1.0
     if 0.01 < share < 0.99:
         return rng.permutation(n)[:n_drawn].tolist()
-    if share < 0.2:  # if few numbers are wanted, one that was drawn before is replaced by another draw
+    if share < 0.2:  # few of the numbers below n: draws are repeated until n_drawn different numbers have come
         drawn = {}
         while len(drawn) < n_drawn:
             drawn[rng.randint(n)] = None
         return list(drawn)
-    drawn = list(range(n_drawn))  # reservoir sampling, in which later numbers replace earlier ones
+    drawn = list(range(n_drawn))  # reservoir sampling: i replaces a drawn number with probability n_drawn / (i + 1)
     for i in range(n_drawn, n):
         place = rng.randint(0, i + 1)
         if place < n_drawn:

@@ -96,7 +96,7 @@ def cross_val_predict(
 
 
 def _encoded(y):
-    """For y, or each of its columns: the indices of its labels among its sorted labels, and the number of labels."""
+    """The labels of y as codes 0, 1, ..., and the number of different labels, in a list if y has several columns."""
     if y.ndim == 1 or y.shape[1] == 1:
         labels, codes = np.unique(y, return_inverse=True)
         return codes.ravel(), len(labels)
@@ -105,7 +105,7 @@ def _encoded(y):
 
 
 def _all_classes(answers, classes, known, method):
-    """The predictions of a fold's model, with a column for each class of all rows, also for classes the fold lacks."""
+    """The predictions of a fold's model with a column for each class of all rows, even if its train rows lack some."""
     if isinstance(answers, list):
         return [_all_classes(output, *each, method) for output, *each in zip(answers, classes, known)]
     n = len(known) if isinstance(known, list) else known

@@ -38,9 +38,9 @@ def _taker(rows, as_lists):
         return rows.tocsr().__getitem__
     if as_lists and isinstance(rows, list | tuple):
         return lambda numbers: [rows[number] for number in np.arange(len(rows))[numbers].tolist()]
-    if as_lists and hasattr(rows, "get_columns"):  # rows of a table of polars
+    if as_lists and hasattr(rows, "get_columns"):  # `rows` is a table of polars
         return rows.__getitem__
-    if as_lists and hasattr(rows, "column_names"):  # rows of a table of pyarrow
+    if as_lists and hasattr(rows, "column_names"):  # `rows` is a table of pyarrow
         return rows.take
     array = as_array(rows, "an argument of one entry per row")
     if array.ndim == 0:

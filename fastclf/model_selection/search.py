@@ -40,7 +40,7 @@ def _require_model(name, value):
 
 
 def _delegated(name):
-    """A condition for `only_if`: the best estimator, or before `fit` the given one, has this method."""
+    """A condition for `only_if`: the best estimator or, before `fit`, the estimator to tune has the method `name`."""
 
     def has_it(search):
         _require_refit(search, name)
@@ -53,7 +53,9 @@ def _delegated(name):
 class _Search(Estimator):
     """The base of searches; a subclass has `_settings`, which gives the settings that are tried."""
 
-    _mark_of_fit = "cv_results_"  # an estimator of another library may not tell its number of features
+    # the attribute that marks a fitted search; n_features_in_ does not, because an estimator of another library may
+    # lack it
+    _mark_of_fit = "cv_results_"
     _can_be_saved = False  # `save` refuses a search, but takes its best estimator
 
     _state_table = declare(
@@ -164,7 +166,7 @@ class _Search(Estimator):
             )
 
     def _request(self, X, y, params, scorer):
-        """The Request of the evaluation, with the arguments of `fit` for the fits, the splitter and the scorers."""
+        """The Request for the evaluation of all settings, from the search's parameters and the arguments of `fit`."""
         request = Request(X, y, self.cv, scoring=self.scoring, params=dict(params), error_score=self.error_score)
         request.one_after_another = True
         request.train_scores = require_truth("return_train_score", self.return_train_score)
@@ -224,7 +226,7 @@ class _Search(Estimator):
         return self._of_refit(value) if self.multimetric_ else value
 
     def _of_refit(self, parts):
-        """The scorer, or the value of a scorer, with the name `refit`."""
+        """The entry of a dict, of scorers or of scores, whose name is the parameter `refit`."""
         if not isinstance(parts, Mapping) or not isinstance(self.refit, str) or self.refit not in parts:
             raise ValueError(f"refit is {described(self.refit)}; the name of one of several scorers is wanted")
         return parts[self.refit]
@@ -266,7 +268,7 @@ class _Search(Estimator):
 
 
 def _require_promised(cv, X, y, groups, n_splits):
-    """Refuse a splitter whose `get_n_splits` promises another number of folds."""
+    """Refuse a splitter whose `get_n_splits` returns another number of folds than its `split` has made."""
     promised = cv.get_n_splits(X, y, groups) if hasattr(cv, "get_n_splits") else n_splits
     if promised != n_splits:
         raise ValueError(
@@ -291,7 +293,7 @@ def _best_index(refit, name, results):
 
 
 def _column(values, settings):
-    """The values of a parameter, {number of the setting: value}, as scikit-learn's masked array."""
+    """A parameter's values, {number of a setting: value}, as scikit-learn's masked array with an entry per setting."""
     try:
         array = np.array(list(values.values()))
         kind = array.dtype if array.ndim == 1 and array.dtype.kind != "U" else object
@@ -304,7 +306,7 @@ def _column(values, settings):
 
 
 def _results(settings, measured, error_score):
-    """scikit-learn's `cv_results_` of settings, from the CrossValidation of each."""
+    """The dict `cv_results_` of scikit-learn for all settings, from the CrossValidation of each setting."""
     results = {}
     # if all fits of a setting have failed, the names of the scores that a scoring function would give are unknown
     most = max(measured, key=lambda result: (len(result), "test_score" not in result))
@@ -320,7 +322,7 @@ def _results(settings, measured, error_score):
         values = {i: setting[name] for i, setting in enumerate(settings) if name in setting}
         results[f"param_{name}"] = _column(values, settings)
     results["params"] = settings
-    # each scorer's test scores, followed by its train scores
+    # for each scorer, its test scores come before its train scores
     for key in sorted(keys, key=lambda key: keys.index(f"test_{key.partition('_')[2]}")):
         values = figures[key]
         results |= {f"split{i}_{key}": column for i, column in enumerate(values.T)}

@@ -145,7 +145,7 @@ class Partition(Splitter):
             )
 
     def _shuffler(self):
-        """The random generator that scikit-learn would use, or None without a shuffle."""
+        """The random generator with which rows are shuffled as in scikit-learn; None if they are not shuffled."""
         return as_random_state(self.random_state) if self.shuffle else None
 
 

@@ -31,12 +31,12 @@ _THRESHOLD_BYTES = 100
 
 
 def _delegated(name):
-    """A condition for `only_if`: the fitted estimator, or before `fit` the given one, has this method."""
+    """A condition for `only_if`: the fitted estimator or, before `fit`, the given one has the method `name`."""
     return only_if(lambda model: hasattr(vars(model).get("estimator_", model.estimator), name))
 
 
 def _labels_above(score, threshold, classes, positive):
-    """The labels of two classes by a threshold of the score of the positive one, by default the second."""
+    """The labels of scores: the positive class, by default the second of two, for scores of at least `threshold`."""
     second = classes[1] if positive is None else positive
     other = classes[0] if second == classes[1] else classes[1]
     place = np.array([np.flatnonzero(classes == other)[0], np.flatnonzero(classes == second)[0]])
@@ -44,10 +44,12 @@ def _labels_above(score, threshold, classes, positive):
 
 
 class _Threshold(Classifier):
-    """The base of classifiers with another threshold; a subclass has `_fit`, which returns fitted attributes."""
+    """The base of binary classifiers that choose their own threshold; a subclass has `_fit`, for fitted attributes."""
 
-    _mark_of_fit = "estimator_"  # an estimator of another library may not tell its number of features
-    _can_be_saved = False  # `save` refuses this object, but takes the estimator inside it
+    # the attribute that marks a fitted object; n_features_in_ does not, because an estimator of another library may
+    # lack it
+    _mark_of_fit = "estimator_"
+    _can_be_saved = False  # `save` refuses this object; the fitted estimator that it holds can be saved
 
     _state_table = declare(**where(has("n_features_in_"), n_features_in_=Size("n_features")))
 
@@ -76,7 +78,7 @@ class _Threshold(Classifier):
         return model.classes_
 
     def _methods(self):
-        """The names of the estimator's methods that may give the score of the positive class."""
+        """The methods of the estimator that may score the positive class, by name, in the order of preference."""
         require_choice("response_method", self.response_method, ("auto", *_SCORES))
         return _SCORES if self.response_method == "auto" else (self.response_method,)
 
@@ -109,7 +111,7 @@ class _Threshold(Classifier):
         return self
 
     def _fitted(self):
-        """The fitted estimator; the given one, if it is fitted and this object is not."""
+        """The fitted estimator; before `fit`, the estimator that was passed, if it is fitted."""
         model = vars(self).get("estimator_", self.estimator)
         if not hasattr(model, "classes_"):
             raise not_fitted_error(
@@ -283,7 +285,7 @@ class TunedThresholdClassifierCV(_Threshold):
         return MetricScorer._get_pos_label(self._scorer())
 
     def _folds(self, y):
-        """The checked (splitter, or None for a fitted estimator; whether the last fit takes all rows)."""
+        """The splitter, after checks of `cv` and `refit`; None for cv='prefit', an estimator that is fitted already."""
         cv, refit = self.cv, require_truth("refit", self.refit)
         if isinstance(cv, str):
             require_choice("cv", cv, ("prefit",))
@@ -316,7 +318,7 @@ class TunedThresholdClassifierCV(_Threshold):
         return {"estimator_": given, **self._chosen(curves)}
 
     def _curve(self, scorer, model, X, y):
-        """The thresholds that are tried, and the score of the model's labels for the rows X at each of them."""
+        """The thresholds to try, and for each of them the score of the labels that the model then gives the rows X."""
         positive, classes = self._positive(), model.classes_
         score = responses(model, X, self._methods(), positive)
         if isinstance(self.thresholds, Integral):
@@ -339,7 +341,7 @@ class TunedThresholdClassifierCV(_Threshold):
         return given
 
     def _chosen(self, curves):
-        """The threshold with the best mean score over the folds, and this score; curves: `_curve` of each fold."""
+        """The attributes of the threshold with the best mean score; curves: (thresholds, scores) of each fold."""
         if any(np.isclose(tried[0], tried[-1]) for tried, _ in curves):
             raise ValueError(
                 "The provided estimator makes constant predictions. Therefore, it is impossible to optimize the"

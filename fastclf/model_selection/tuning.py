@@ -92,7 +92,7 @@ class Tuning(dict):
         self.outer = self.outer_params = self.estimator = None
 
     def _fill(self, kept):
-        """Add the keys of scikit-learn's `cv_results_`; kept[i]: a mask of the folds of combination i that count."""
+        """Add the keys of scikit-learn's `cv_results_`; kept[i]: a mask of the folds that count for combination i."""
         results = self.results
         for key in results[0]:
             if key == "estimator":
@@ -174,7 +174,8 @@ def simplicity(combination, params, simpler):
         values = [other[name] for other in params if name in other]
         if direction is None or not all(isinstance(v, (int, float, np.number)) or v is None for v in values):
             continue
-        # None means no limit, as for max_depth, or no penalty, as for shrink_threshold, which is the least simple value
+        # None means no limit (max_depth) or no penalty (shrink_threshold): it is the least simple of a parameter's
+        # values
         none = np.inf if direction == "smaller" else -np.inf
         numbers = sorted({none if v is None else float(v) for v in values}, reverse=direction == "smaller")
         total += numbers.index(none if value is None else float(value))
@@ -338,7 +339,7 @@ def tune(
         options = {"cv": cv, "repeats": repeats, "scoring": scoring, "rule": rule, "simpler": simpler}
         options |= {"n_jobs": n_jobs, "random_state": random_state, "shortcuts": shortcuts, "error_score": error_score}
         chooser = _Chooser(estimator, param_grid, options)
-        # The groups of a fold's train rows reach its inner `tune` as an argument of `fit`.
+        # The groups of an outer fold's train rows are passed to `tune` inside the fold as an argument of `fit`.
         given = dict(params or {}) | ({} if groups is None else {"tuned_groups": groups})
         request = Request(X, y, outer, groups, scoring, given, "raise", random_state)
         request.keep_models = request.keep_answers = True
@@ -362,7 +363,7 @@ def tune(
 
 
 def _own_directions(estimator, combinations):
-    """The simpler directions that an estimator, or a part of it, declares for its own parameters, by name."""
+    """{parameter: "larger" or "smaller"}, the simpler direction that an estimator, or a part of it, declares."""
     if not hasattr(estimator, "get_params"):
         return {}
     parts, found = {"": estimator} | estimator.get_params(), {}
