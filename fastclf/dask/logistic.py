@@ -27,6 +27,7 @@ from ..linear_model.likelihood import (
     sparse_moments,
 )
 from ..linear_model.logistic import check_classes, path_of
+from ..linear_model.minimisers import sample_step
 from ..linear_model.scores import by_column
 from ..sums.class_sums import span_bounds
 from .base import OnDask, on_dask
@@ -40,6 +41,8 @@ _NONE = np.empty(0)
 _DOUBTS = 1 << 23
 # The largest number of values of X that the client collects from the workers for coordinate descent over columns.
 _HELD = 1 << 26
+# The largest number of values of X in a sample of the rows that the client collects, and sums itself: 33 MB.
+_SAMPLED = 1 << 22
 # The number of sparse entries whose moments are computed at a time, the same as in the fit without Dask.
 _ENTRIES = 1 << 20
 
@@ -196,6 +199,20 @@ def entry_counts(model, rows, codes, weight, bounds):
     return [np.bincount(rows[start:stop].indices, minlength=rows.n_columns) for start, stop in pairwise(bounds)]
 
 
+def sampled_rows(panels, step):
+    """(rows, class codes, weights) of every step-th panel of all panels, of those that are given."""
+    found = []
+    for rows in panels:
+        n, size = len(rows.X), kernels.PANEL
+        starts = np.arange(-rows.first % step, -(-n // size), step) * size
+        numbers = (starts[:, None] + np.arange(size)).ravel()
+        numbers = numbers[: np.searchsorted(numbers, n)]
+        weights = rows.weights[numbers] if len(rows.weights) else _NONE
+        found.append((rows.X[numbers], rows.codes[numbers], weights))
+    X, codes, weights = zip(*found)
+    return joined_rows(X), np.concatenate(codes), np.concatenate(weights)
+
+
 def sampled_weights(panels, step):
     """The sums of the weights of every step-th panel."""
     return np.concatenate([panel_weights(rows.weights, rows.first, step) for rows in panels])
@@ -230,6 +247,7 @@ class ShardRows:
         self.shape, self.size = (shards.n, shards.columns["n_features_in_"]), shards.size
         self.weighted = shards.weighted or factor is not None
         self.model = shards.reader.model
+        self._sample = None  # a pair: a step, and the PanelRows of every step-th panel of all rows, in this process
         self._place()
 
     def __len__(self):
@@ -302,6 +320,14 @@ class ShardRows:
             type(found[i])(*map(np.array, found[i])) if tally.start is None else np.array(found[i][0])
             for i in range(len(blocks))
         ]
+
+    def tallies_here(self, blocks, tally, step, each):
+        """`tallies` in this process, for panels of a sample: every `each`-th panel of all rows, numbered from 0."""
+        if self._sample is None or self._sample[0] != each:
+            X, codes, weights = zip(*self.call(sampled_rows, each))
+            self._sample = each, PanelRows(0, joined_rows(X), np.concatenate(codes), np.concatenate(weights))
+        todo = [(number, start, stop) for number, (start, stop) in enumerate(blocks)]
+        return [sums for _, sums in tallied(todo, [self._sample[1]], tally, step, self.model)]
 
     def total_weight(self):
         if not self.weighted:
@@ -393,8 +419,20 @@ class ShardLikelihood(Likelihood):
         tally = kernel
         if not isinstance(kernel, Tally):
             tally = Tally(kernel.__name__, _stripped(begin()), self._taken)
-        blocks = [(start * step, min(stop * step, self.n_panels)) for start, stop in pairwise(bounds)]
-        return self._rows.tallies(blocks, tally, step)
+        each, n_panels = self._sample_step(step), self.n_panels
+        if each:  # every step-th panel of all rows is every (step // each)-th panel of the sample
+            step, n_panels = step // each, -(-n_panels // each)
+        blocks = [(start * step, min(stop * step, n_panels)) for start, stop in pairwise(bounds)]
+        return self._rows.tallies_here(blocks, tally, step, each) if each else self._rows.tallies(blocks, tally, step)
+
+    def _sample_step(self, step):
+        """The step of the sample in the client that has every step-th panel; None if the client collects no sample.
+
+        A sum over few rows takes a worker less time than its round.
+        """
+        each = sample_step(self)
+        is_used = each > 1 and step % each == 0 and self._rows.size <= _SAMPLED * each
+        return each if is_used else None
 
     def _sums(self, shift, factor):
         if self.sparse:

@@ -399,7 +399,7 @@ def _affordable(problem, every=1):
     return None, every
 
 
-def _sample_step(problem):
+def sample_step(problem):
     """The step for which every step-th panel of rows is a sample large enough for the number of parameters."""
     return len(problem.codes) // max(_LEAST_ROWS, _ROWS_PER_PARAMETER * problem.K * (problem.d + 1))
 
@@ -409,7 +409,7 @@ def sample_optimum(problem, theta, points):
 
     points(problem, theta, tol, every): the points of a minimiser on every `every`-th panel of rows.
     """
-    n, size, last = len(problem.codes), theta.size, _sample_step(problem)
+    n, size, last = len(problem.codes), theta.size, sample_step(problem)
     # the optimum of a smaller sample is found first, as a start for this sample, unless theta comes from an earlier fit
     steps = [last] if theta.any() else [8 * last, last]
     if last < 4 or any(step * problem.sum_of_weights(step) < 0.5 * problem.total for step in steps):
@@ -435,7 +435,7 @@ def newton_is_faster(problem):
     blocks = problem.n_blocks(kind)
     steps = 14 if kind == "full" else 22
     others = steps * (one_pass + 3 * _CALL) + 2 * blocks * (n // step * length**2 // 2 + D**3)
-    return K * D <= _MOST_COLUMNS and _sample_step(problem) < 4 and newton <= others
+    return K * D <= _MOST_COLUMNS and sample_step(problem) < 4 and newton <= others
 
 
 def continued_points(problem, point, tol):

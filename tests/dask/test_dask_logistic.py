@@ -8,6 +8,7 @@ from clusters import client, cluster, cuts, same_bits, same_state
 from scipy import sparse
 
 import fastclf
+import fastclf.dask.logistic
 from fastclf.linear_model import likelihood, minimisers
 
 N = 20_011
@@ -76,6 +77,23 @@ def test_sparse_rows_keep_the_bits_of_two_classes_and_the_optimum_of_more(cluste
     assert local.gradient_norm_ <= 1e-8
     np.testing.assert_allclose(local.coef_, own.coef_, rtol=1e-5, atol=1e-7)
     assert abs(local.log_likelihood_ - own.log_likelihood_) <= 1e-9 * abs(own.log_likelihood_)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_a_sample_of_the_rows_is_collected_once_and_keeps_the_bits(cluster, monkeypatch, convert):
+    rows, calls = convert(X * (X > 3)), []
+    call = fastclf.dask.logistic.ShardRows.call
+
+    def noted(self, f, *arguments):
+        calls.append(f.__name__)
+        return call(self, f, *arguments)
+
+    monkeypatch.setattr(minimisers, "_LEAST_ROWS", 1 << 10)
+    monkeypatch.setattr(fastclf.dask.logistic.ShardRows, "call", noted)
+    for weight in (None, WEIGHT):
+        calls.clear()
+        same_state(*fitted(cluster, rows, Y == "bee", SIZES["uneven"], weight))
+        assert calls.count("sampled_rows") == 1
 
 
 def test_many_columns_samples_and_rows_in_doubt_keep_the_bits(cluster, monkeypatch):
