@@ -12,7 +12,7 @@ cdef extern from "levels.h":
 
 
 def supported():
-    """The names of the SIMD levels that this machine can run, weakest first."""
+    """The names of the SIMD levels that this computer can run, weakest first."""
     levels = ["baseline"]
     if has_v3():
         levels.append("x86-64-v3")
@@ -26,5 +26,5 @@ def supported():
 
 
 def build_info():
-    """The description of this build that setup.py wrote, as JSON."""
+    """The description of this build that setup.py wrote, as a JSON string."""
     return FASTCLF_BUILD_INFO.decode()

@@ -7,7 +7,7 @@ ctypedef fused column_t:
     int32_t
     int64_t
 
-# Rows of at most this number of entries are sorted by insertion.
+# Sparse rows of at most this number of entries are sorted by insertion, longer ones by qsort.
 cdef enum:
     FEW = 24
 
@@ -50,7 +50,7 @@ cdef void reverse(column_t* column, floating* value, Py_ssize_t n) noexcept nogi
 
 
 cdef void sort_row(column_t* column, floating* value, Py_ssize_t n, entry_t* entries, floating* values) noexcept nogil:
-    """Sort n entries; `entries` and `values` are scratch space for n of them."""
+    """Sort n entries of a sparse row by column; `entries` and `values` are scratch space for n of them."""
     cdef Py_ssize_t i
     cdef bint descends = True, ascends = True
     for i in range(1, n):
@@ -58,7 +58,7 @@ cdef void sort_row(column_t* column, floating* value, Py_ssize_t n, entry_t* ent
         ascends = ascends and column[i] >= column[i - 1]
     if ascends:
         return
-    if descends:  # this case is common: the columns of SciPy's product of two sparse matrices often descend
+    if descends:  # SciPy's product of two sparse matrices often has such rows
         reverse(column, value, n)
         return
     if n <= FEW:
@@ -85,9 +85,9 @@ def sort_rows(
     cdef floating* values = <floating*> (entries + longest)
     for i in range(start, stop):
         if indptr[i] < 0 or indptr[i + 1] - indptr[i] > longest or indptr[i + 1] > indices.shape[0]:
-            raise ValueError("indptr of a sparse matrix does not fit its entries")
+            raise ValueError("indptr of a sparse matrix must ascend from 0 to the number of its indices: correct it")
     if data.shape[0] < indices.shape[0]:
-        raise ValueError("a sparse matrix has fewer values than column indices")
+        raise ValueError("a sparse matrix has fewer values (data) than column indices (indices): correct its arrays")
     with nogil:
         for i in range(start, stop):
             e = indptr[i]

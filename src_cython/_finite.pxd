@@ -24,7 +24,7 @@ cdef inline bint all_finite(const floating* x, Py_ssize_t n) noexcept nogil:
 
 
 cdef inline bint any_infinite(const floating* x, Py_ssize_t n) noexcept nogil:
-    """Whether any of the numbers is not finite. The loop has no branch, so that it is vectorised."""
+    """Whether any number is infinite; NaN does not count. The loop has no branch, so that it is vectorised."""
     cdef bint found = False
     cdef Py_ssize_t i
     for i in range(n):

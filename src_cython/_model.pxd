@@ -14,14 +14,14 @@ cdef extern from *:
 
 ctypedef struct model_t
 
-# A search for the nearest rows of queries, which are given as raw pointers, and the arrays for its answer.
+# A search for the nearest rows of queries, which C callers pass as pointers, and the arrays for its results.
 ctypedef struct raw_search_t:
-    const double* query          # (n, n_features) the queries, whose nearest rows are searched
+    const double* query          # (n, n_features) the queries, whose nearest rows are wanted
     Py_ssize_t n                 # the number of queries, at most QUERIES of `neighbors/_raw_queries.pxd`
     Py_ssize_t k                 # the number k of neighbours that are wanted for each query
     double* distance             # (n, k) written: the distances from each query to its neighbours, ascending
     Py_ssize_t* index            # (n, k) written: the row numbers of each query's neighbours
-    char* scratch                # scratch space of at least `scratch_size` bytes (`capi.pyx`)
+    char* scratch                # scratch space of at least as many bytes as `scratch_size` of `capi.pyx` returns
 
 ctypedef int (*search_f)(const model_t*, const raw_search_t*) noexcept nogil
 ctypedef int (*score_float_f)(const model_t*, const float*, Py_ssize_t, double*, char*) noexcept nogil
@@ -34,7 +34,7 @@ ctypedef int (*distances_float_f)(
 ctypedef int (*distances_double_f)(
     const double*, Py_ssize_t, const double*, Py_ssize_t, Py_ssize_t, double*, char*
 ) noexcept nogil
-# The types of functions that have the same arguments as in the C interface, `fastclf/capi.pxd`.
+# The types of functions whose arguments are those of functions of the C interface, `fastclf/capi.pxd`.
 ctypedef int (*epoch_float_f)(
     const float*, Py_ssize_t, Py_ssize_t, const int*, const int64_t*, double, bint, double*, double*, int64_t*
 ) noexcept nogil
@@ -45,7 +45,7 @@ ctypedef double (*dot_float_f)(const float*, const float*, Py_ssize_t) noexcept 
 ctypedef double (*dot_double_f)(const double*, const double*, Py_ssize_t) noexcept nogil
 ctypedef int (*axpy_float_f)(Py_ssize_t, float, const float*, float*) noexcept nogil
 ctypedef int (*axpy_double_f)(Py_ssize_t, double, const double*, double*) noexcept nogil
-# A feature's column, sorted in ascending order, and pointers for the results, its best split.
+# A feature's column, sorted in ascending order, and pointers to which its best split is written.
 ctypedef struct column_t:
     const int* code              # (n,) the class of each row; NULL for regression
     const double* y              # (n,) the target of each row; NULL for classification
@@ -62,7 +62,9 @@ ctypedef struct column_t:
 ctypedef int (*split_float_f)(const float*, const column_t*) noexcept nogil
 ctypedef int (*split_double_f)(const double*, const column_t*) noexcept nogil
 
-# The state of a solver of  min 1/2 a'Qa - 1'a  subject to  y'a = 0,  0 <= a_i <= C_i.
+# The state of a solver of the dual problem of a support vector machine:
+#
+#     min 1/2 a'Qa - 1'a  subject to  y'a = 0,  0 <= a_i <= C_i
 ctypedef struct dual_t:
     Py_ssize_t n
     const double* y              # (n,) y, the label of each row, -1 or 1
@@ -84,7 +86,7 @@ ctypedef struct query_codes_t:
     double* per
     double* shift
 
-# The type of a function that codes n queries in scratch space; see `neighbors/_encode.pyx`.
+# The type of a function that writes the one-byte codes of n queries; its last argument is scratch space.
 ctypedef void (*encode_f)(
     const model_t*, const double*, const double*, Py_ssize_t, const query_codes_t*, char*
 ) noexcept nogil
@@ -109,7 +111,7 @@ ctypedef struct neighbors_t:
     const float* axes
     const float* axes_t
     encode_f encode
-    # the function that compares queries with every row; it is called if codes would save no time
+    # the search that compares queries with every row; it is called where codes would save no time
     search_f scan
     # the next fields are the arrays of a kd-tree, which `fastclf/neighbors/kdtree.py` explains
     const void* panels
@@ -124,17 +126,18 @@ ctypedef struct linear_t:
 
 ctypedef struct bayes_t:
     Py_ssize_t width             # the number of classes, rounded up to a multiple of a SIMD vector's length
-    # (n_outputs,) for each class the constant to which the terms of the row's features are added
+    # (n_outputs,) for each class the log joint before the terms of the row's features are added
     const double* begin
-    const double* zero           # (width,) zeros, which kernels take as constant terms if there are none
+    # (width,) zeros, the constant terms of kernels for models that have all constants in `begin`
+    const double* zero
     const double* constant       # (width,) for each class the sum of the Gaussians' constant terms; NULL: no Gaussians
     const double* mean           # (n_features, width) the mean of each feature in each class; NULL: no Gaussians
-    # (n_features, width) the coefficient of each feature's square or value; for categories (n_entries, width): log
-    # probabilities
+    # (n_features, width) the coefficient of each feature's value or, for Gaussians, of its squared distance from the
+    # mean; for categories (n_entries, width): log probabilities
     const double* weight
     # (n_features + 1,) the row of `weight` at which each feature's categories begin; NULL: features are numbers
     const int64_t* first
-    bint binary                  # whether values above the threshold become 1, and other values 0
+    bint binary                  # whether feature values are replaced by 1 above `threshold`, and by 0 otherwise
     double threshold
     bint nonnegative             # whether negative feature values are refused
     const double* impossible     # (n_features, width) 1 if a value above 0 makes the class impossible, else 0; or NULL
@@ -159,46 +162,51 @@ ctypedef struct machine_t:
     Py_ssize_t n_support
     const double* support        # (n_support, n_features) the support vectors of a kernel machine, sorted by class
     const int64_t* starts        # (n_classes + 1,) the index of each class's first support vector, then n_support
-    const double* coef           # (n_classes - 1, n_support) coefficients of the support vectors, as in libsvm
+    # (n_classes - 1, n_support) the coefficients of the support vectors, in libsvm's layout
+    const double* coef
     const double* intercept      # (n_outputs,) the intercept of the decision function of each pair of classes
 
-# The types of functions that compute features: their arguments are the model, n rows of a table, n, and the array to
-# which the features of these rows are written.
+# The types of functions that convert a table's rows to features. Their arguments are the model, n rows of the table, n,
+# and the array to which the features of these rows are written.
 ctypedef void (*features_float_f)(const model_t*, const float*, Py_ssize_t, double*) noexcept nogil
 ctypedef void (*features_double_f)(const model_t*, const double*, Py_ssize_t, double*) noexcept nogil
 
-# What a model does with a row of a table before its scores: arrays that belong to one column each have n_features
-# entries.
+# The conversion of a table's rows to features, from which scores are computed. Arrays that have an entry for each
+# column have n_features entries.
 ctypedef struct table_t:
-    const model_t* inner         # the model that takes the features; NULL: the features are the row itself
+    const model_t* inner         # the model that takes the features; NULL: this model takes the rows themselves
     features_float_f features_float
     features_double_f features_double
-    const double* mean           # the number that replaces a missing number, for each column
-    # the divisor of each column's numbers after `mean` is subtracted; NULL: numbers are not scaled
+    const double* mean           # for each column the number that replaces missing ones
+    # the divisor of each column's numbers, after `mean` is subtracted; NULL: numbers are not scaled
     const double* spread
     # for products of columns: the column numbers of each product's factors, one product after another
     const int* factors
     const int* degree            # (inner.n_features,) the number of factors of each product of columns
     const int* levels            # the number of categories of each column; -1: the column has numbers
-    # the texts of a column's categories, from index first[column] on, sorted by their bytes
+    # for each column the index of its first text in `code`, `value` and `begin`; the texts of a column are sorted by
+    # their bytes
     const int64_t* first
-    const int* code              # the index of the category that each text names
-    const double* value          # the number that each text stands for; NaN if there is none
-    const int64_t* begin         # where each text that names a category begins in `texts`
+    const int* code              # for each text the index of the category that it names
+    const double* value          # for each text the number that it stands for; NaN if it stands for none
+    const int64_t* begin         # for each text that names a category, the index of its first byte in `texts`
     const char* texts            # all texts that name categories, each with a zero at its end
 
 # The log densities of naive Bayes with a distribution for each column; `MixedColumn` of `fastclf/embedding/forms.py`
 # explains the terms.
 ctypedef struct mixed_t:
     const double* begin          # (n_outputs,) the constant term of each class's log density
-    const int* kind              # (n_features,) the index of each column's kind in `MIXED_KINDS` of the same file
-    const int* size              # (n_features,) the number of each column's cells, the values or cuts that select terms
-    const int* whole             # (n_features,) whether the column takes whole numbers alone
-    # (n_features,) where in `terms` each column's cells (values or cuts) begin, which its terms follow
+    # (n_features,) the index of each column's kind in `MIXED_KINDS` of `fastclf/embedding/forms.py`
+    const int* kind
+    # (n_features,) the number of each column's cells: the values, or cuts, by which a term is chosen
+    const int* size
+    const int* whole             # (n_features,) 1 if the column may have whole numbers only, else 0
+    # (n_features,) the index in `terms` of each column's first cell
     const int64_t* start
-    # each column's cells (values or cuts), then its terms of log densities, n_outputs numbers each, one for each class
+    # for each column its cells (the values, or cuts, by which a term is chosen), then its terms of the log density; a
+    # term is n_outputs numbers, one for each class
     const double* terms
-    bint missing                 # whether missing values are left out; otherwise they are refused
+    bint missing                 # whether missing values add nothing to log densities; otherwise they are refused
 
 ctypedef struct model_t:
     int64_t references
@@ -219,7 +227,7 @@ ctypedef struct model_t:
     mixed_t mixed
 
 
-# Take `size` bytes, which begin on a cache line, from the caller's scratch space.
+# Take `size` bytes, which begin on a cache line, from the caller's scratch space, and move `scratch` behind them.
 cdef inline void* piece(char** scratch, Py_ssize_t size) noexcept nogil:
     cdef char* start = <char*> ((<size_t> scratch[0] + 63) & ~<size_t> 63)
     scratch[0] = start + size

@@ -21,7 +21,7 @@ ctypedef fused real:
 
 
 cdef inline const double* as_doubles(const number* x, Py_ssize_t d, double* buffer) noexcept nogil:
-    """A row of d numbers as doubles: the row itself if its type is double, otherwise a copy in `buffer`."""
+    """The d numbers of row x as doubles: x itself if its type is double, otherwise a copy in `buffer`."""
     cdef Py_ssize_t j
     if number is double:
         return x
@@ -43,20 +43,19 @@ cdef enum:
 
 
 cdef struct rows_t:
-    const char* data  # the address of the numbers of a C-contiguous array of shape (n, d)
+    const char* data  # the address of the first number of a C-contiguous array of shape (n, d)
     Py_ssize_t d
     Py_ssize_t itemsize
     int kind
 
 
 cdef inline rows_t rows_of(object X) except *:
-    """The rows of an array whose dtype is one of `number`; the caller must keep the array alive."""
+    """A struct for the rows of a C-contiguous array with a dtype of `number`; the caller must keep the array alive."""
     cdef Py_buffer view
     cdef rows_t rows
     cdef char letter
     PyObject_GetBuffer(X, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
-    # if an array is not aligned, as arrays from buffers and networks are, NumPy writes a prefix before the format's
-    # letter
+    # NumPy writes a prefix before the format's letter if an array is not aligned
     letter = view.format[1] if view.format[0] in b"@=<>!^" else view.format[0]
     rows.data, rows.d, rows.itemsize = <const char*> view.buf, view.shape[1], view.itemsize
     PyBuffer_Release(&view)
@@ -72,12 +71,12 @@ cdef inline rows_t rows_of(object X) except *:
 
 
 cdef inline rows_t rows_at(const real* X, Py_ssize_t d) noexcept nogil:
-    """The rows of a C-contiguous array with d columns that begins at X."""
+    """A struct for the rows of the C-contiguous array with d columns that begins at X."""
     return rows_t(<const char*> X, d, sizeof(real), FLOAT if real is float else DOUBLE)
 
 
 cdef inline const double* row_of(const rows_t* rows, Py_ssize_t i, double* buffer) noexcept nogil:
-    """Row i as doubles: the row itself if its type is double, otherwise a copy in `buffer`."""
+    """Row i of an array as doubles: the row itself if its type is double, otherwise a copy in `buffer`."""
     cdef const char* x = rows.data + i * rows.d * rows.itemsize
     if rows.kind == DOUBLE:
         return as_doubles(<const double*> x, rows.d, buffer)

@@ -1,4 +1,5 @@
-# The vectors of `simd.h` for Cython, with the same names for floats and doubles. To Cython a vector is a number.
+# The vectors of `simd.h` for Cython, to which a vector is a number, and functions with the same names for vectors of
+# floats and of doubles.
 from libc.stdint cimport uint64_t
 
 cdef extern from "simd.h" nogil:
@@ -55,7 +56,7 @@ ctypedef fused vec:
 
 
 cdef inline vec spread(const vec* a, Py_ssize_t i) noexcept nogil:
-    """A vector with a[i] in every lane."""
+    """A vector that has the number a[i] in every lane."""
     if vec is vec_f:
         return spread_f((<const float*> a)[i])
     else:

@@ -37,7 +37,7 @@ cdef extern from *:
     int64_t add_reference(int64_t* count, int64_t change) nogil
 
 cdef enum:
-    TILE = 16  # the number of rows whose scores are in scratch space at a time
+    TILE = 16  # the number of rows whose scores are computed at a time, in the caller's scratch space
     MOST_FUNCTIONS = 256
 
 
@@ -93,16 +93,16 @@ cdef Py_ssize_t scratch_size(const fastclf_model* model, Py_ssize_t n, Py_ssize_
     cdef Py_ssize_t d = m.n_features, width = m.neighbors.width
     n = min(max(n, 1), <Py_ssize_t> QUERIES)
     if m.table.inner != NULL:
-        # a table's nearest rows need no further space, because the space that its inner model needs includes the
-        # features'
+        # for nearest rows, the features are the queries of the inner model, whose space includes them; for other
+        # answers, the features of a tile of rows need space
         d = 0 if m.kind == FASTCLF_NEIGHBORS else 8 * TILE * m.table.inner.n_features + 64
         return d + scratch_size(<const fastclf_model*> m.table.inner, n, k)
     if m.kind == FASTCLF_NEIGHBORS:
         return 8 * n * d + scratch_bytes(d) + (codes_bytes(d, width, n, max(k, 1)) if width else 0)
     if m.kind == FASTCLF_TREE:
         return 8 * n
-    # Space for the scores of a tile of rows; for naive Bayes also for a row and counts; for support vector machines
-    # also for a row, kernel values and votes.
+    # Space for the scores of a tile of rows; naive Bayes also needs space for rows and counts, and a support vector
+    # machine for a row, kernel values and votes.
     return 8 * (4 * d + (TILE + 1) * m.n_outputs + m.machine.n_support + m.n_classes) + 512
 
 
@@ -164,7 +164,7 @@ cdef inline void features(const model_t* m, const floating* rows, Py_ssize_t n, 
 cdef inline int score_features(
     const model_t* m, const floating* rows, Py_ssize_t n, double* out, char* scratch
 ) noexcept nogil:
-    """Write the scores of rows, which the inner model of a table computes from the rows' features."""
+    """Write the scores of a table's rows, which its inner model computes from the rows' features."""
     cdef const model_t* inner = m.table.inner
     cdef double* made = <double*> piece(&scratch, 8 * TILE * inner.n_features)
     cdef Py_ssize_t start = 0, some
@@ -499,7 +499,7 @@ cdef int smo_first(
     Py_ssize_t n, const double* y, const double* C, const double* alpha, const double* grad, Py_ssize_t* i,
     double* violation
 ) noexcept nogil:
-    # the called function only reads alpha and grad, so that const may be cast away
+    # the called function only reads alpha and grad, so that their const may be cast away
     cdef dual_t problem = dual_t(n, y, C, <double*> alpha, <double*> grad)
     return _smo_first(&problem, i, violation)
 
@@ -509,7 +509,7 @@ cdef int smo_second(
     Py_ssize_t n, const double* y, const double* C, const double* alpha, const double* grad, Py_ssize_t i,
     const double* K_i, const double* diagonal, Py_ssize_t* j
 ) noexcept nogil:
-    # the called function only reads alpha and grad, so that const may be cast away
+    # the called function only reads alpha and grad, so that their const may be cast away
     cdef dual_t problem = dual_t(n, y, C, <double*> alpha, <double*> grad)
     return _smo_second(&problem, i, K_i, diagonal, j)
 
@@ -539,7 +539,7 @@ cdef int perceptron_epoch_f(
     return _epoch_f(rows, n, d, code, order, eta, intercept, w, b, mistakes) if n >= 0 < d else FASTCLF_BAD_SIZE
 
 
-# The functions in the order of the table of `fastclf.h`; new functions are appended.
+# The addresses of the C interface's functions, in the order of the table of `fastclf.h`; new ones are appended.
 NAMES = """
     abi take retain release kind n_features n_outputs n_classes n_rows scratch_size nearest_d nearest_f decide_d
     decide_f log_joint_d log_joint_f log_proba_d log_proba_f proba_d proba_f apply_d apply_f classify_d

@@ -38,9 +38,9 @@
 #if defined(__AVX__)
 #include <immintrin.h>
 #elif defined(__SSE2__)
-#include <emmintrin.h> /* declares all of SSE2, and compiles in a tenth of the time of immintrin.h */
+#include <emmintrin.h> /* this header has all of SSE2, and compiles in a tenth of the time of immintrin.h */
 #elif defined(__aarch64__) && defined(__ARM_NEON) && VECTOR_BYTES == 16
-#define NEON /* the vectors of arm64 are used */
+#define NEON /* vec_f and vec_d are the vectors of arm64's NEON instructions */
 #include <arm_neon.h>
 #endif
 
@@ -82,7 +82,7 @@ static inline vec_f sqrt_f(vec_f a)
 }
 static inline vec_i spread_i(int32_t a) { return a - (vec_i){0}; }
 static inline vec_l spread_l(int64_t a) { return a - (vec_l){0}; }
-/* converts LANES_D floats to doubles, which is exact */
+/* the LANES_D floats from a on as a vector of doubles, which is exact */
 static inline vec_d widen(const float *a)
 {
 #if defined(__AVX512F__)
@@ -182,7 +182,7 @@ static inline double largest_d(vec_d a) { return _mm512_reduce_max_pd(a); }
 FOLD(sum, add)
 FOLD(largest, max)
 #undef FOLD
-#elif defined(NEON) /* NEON adds lanes by halves, as the loop below does */
+#elif defined(NEON) /* NEON adds a vector by halves, with the same bits as the loop for other processors */
 static inline double sum_f(vec_f a)
 {
     return vaddv_f32(vadd_f32(vget_low_f32((float32x4_t)a), vget_high_f32((float32x4_t)a)));
@@ -210,13 +210,13 @@ FOLD(largest_d, vec_d, double, LANES_D, a > b ? a : b)
 #undef FOLD
 #endif
 
-/* Codes are bytes. 4 codes (for differences 8) of one row lie side by side, then 4 (8) codes of the next row. A query's
- * 4 (8) codes are repeated in all lanes.
+/* Sums over one-byte codes of rows and of a query. Lane r belongs to row r, whose codes lie side by side: 4 codes in
+ * add_products, 8 in add_differences. The query's 4 or 8 codes are repeated in all lanes.
  *
- * add_products adds to lane r the products of row r's 4 codes (1..255), minus 128 - PRODUCT_OFFSET, and the query's
- * codes (-127..127). AVX2 has no such instruction; it multiplies bytes in pairs, whose sum must fit 16 bits.
- * 2 x 255 x 127 does not fit, so that the sign of code - 128 moves to the query's code (2 x 127 x 127 fits).
- * add_differences adds to lane r the absolute differences of row r's 8 codes and the query's codes, all 0..255. */
+ * add_products adds the products of the query's codes (-127..127) with code - (128 - PRODUCT_OFFSET) for the codes
+ * (1..255) of the row. AVX2 has no instruction for 4 products; it multiplies pairs, whose sum must fit 16 bits.
+ * 2 x 255 x 127 does not fit, so that PRODUCT_OFFSET is 0, and the sign of code - 128 moves to the query's code:
+ * 2 x 127 x 127 fits. add_differences adds the absolute differences of the row's and the query's codes, all 0..255. */
 #if defined(__AVX512BW__)
 static inline uint32_t at_least_i(vec_i a, vec_i b) { return _mm512_cmpge_epi32_mask((__m512i)a, (__m512i)b); }
 static inline uint32_t at_most_l(vec_l a, vec_l b) { return _mm512_cmple_epi64_mask((__m512i)a, (__m512i)b); }
@@ -300,7 +300,7 @@ static inline vec_i add_products(vec_i s, const uint8_t *codes, int32_t query)
     __m128 high = _mm_castsi128_ps(_mm_madd_epi16(_mm_unpackhi_epi8(c, zero), q));
     return s + (vec_i)_mm_shuffle_ps(low, high, 0x88) + (vec_i)_mm_shuffle_ps(low, high, 0xdd);
 }
-#elif defined(NEON) /* a product of two codes, at most 128 x 127, fits 16 bits */
+#elif defined(NEON) /* a row's code - 128 times a query's code, at most 128 x 127 in size, fits 16 bits */
 #define PRODUCT_OFFSET 0
 static inline vec_i add_products(vec_i s, const uint8_t *codes, int32_t query)
 {
@@ -325,7 +325,7 @@ static inline vec_i add_products(vec_i s, const uint8_t *codes, int32_t query)
 }
 #endif
 
-#else /* without vector types, a vector has one lane */
+#else /* a compiler without vector types: a vector is a single number */
 
 #define LANES_F 1
 #define LANES_D 1
@@ -376,7 +376,7 @@ static inline vec_l add_differences(vec_l s, const uint8_t *codes, int64_t query
 
 #endif
 
-/* out[j][i] = x[i][j] for i, j < 4; rows of x begin `stride` numbers apart, and rows of out `out_stride` */
+/* Transpose 4 x 4 numbers: out[j][i] = x[i][j]; rows of x begin `stride` numbers apart, rows of out `out_stride`. */
 #if defined(__SSE2__) && !defined(FASTCLF_PLAIN_C)
 static inline void transpose_4_by_4_f(const float *x, ptrdiff_t stride, float *out, ptrdiff_t out_stride)
 {
@@ -433,9 +433,9 @@ TRANSPOSE_4_BY_4(transpose_4_by_4_d, double)
 #undef TRANSPOSE_4_BY_4
 #endif
 
-/* Vectors of 64-bit words, for counting ones: count_bytes gives the number of ones in each byte, sum_bytes the sum of
- * the bytes in each word. Of the SIMD levels here, those of arm64 have a popcount of bytes; on the others, the ones of a byte are
- * counted by a table of nibbles, or by SWAR (Knuth 7.1.3, (62)). */
+/* Counts of the ones in bit vectors, by vectors of 64-bit words: count_bytes gives the number of ones in each byte,
+ * sum_bytes the sum of the bytes in each word. Of the SIMD levels, those of arm64 have an instruction for count_bytes;
+ * the other levels use a table of nibbles, or SWAR (Knuth 7.1.3, (62)). */
 #if LANES_D > 1
 typedef uint64_t vec_b __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
 static inline vec_b spread_b(uint64_t a) { return a - (vec_b){0}; }
@@ -497,7 +497,7 @@ static inline uint32_t at_most_b(vec_b a, vec_b b) { return a <= b; }
 #endif
 #endif
 
-/* n bytes, at most 8, as the low bytes of a word; the other bytes are zeros */
+/* The first n bytes of x, at most 8, as the low bytes of a word; the high bytes are zeros. */
 static inline uint64_t load_word(const uint8_t *x, ptrdiff_t n)
 {
     uint64_t word = 0;

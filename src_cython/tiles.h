@@ -11,7 +11,7 @@
 
 #include "simd.h"
 
-/* TILE_n(op) expands op for each of the n rows of a tile. */
+/* TILE_n(op) expands the macro op for each of the n rows of a tile. */
 #define TILE_1(op) op(0)
 #define TILE_2(op) TILE_1(op) op(1)
 #define TILE_3(op) TILE_2(op) op(2)
@@ -69,7 +69,7 @@ TILE_ONE(8)
 
 #define TILE_CALL a + m * row, row, step, b + v * LANES_D, ldb, n_k, c + m * ldc + v * LANES_D, ldc
 
-/* Add the product of matrices a b to the vectors `first` to `last` of n_m rows of c. */
+/* Add the matrix product of a and b to n_m rows of c, in the columns of its SIMD vectors [first, last). */
 static inline void add_tiles(
     const double *a, ptrdiff_t row, ptrdiff_t step, ptrdiff_t n_m, const double *b, ptrdiff_t ldb, ptrdiff_t n_k,
     double *c, ptrdiff_t ldc, ptrdiff_t first, ptrdiff_t last)
@@ -93,7 +93,7 @@ static inline void add_tiles(
     }
 }
 
-/* Add the product of matrices a b to a symmetric c of n_m rows, but only in tiles on the diagonal or right of it. */
+/* Add the matrix product of a and b to a symmetric c of n_m rows, but only in tiles on its diagonal or right of it. */
 static inline void add_upper_tiles(
     const double *a, ptrdiff_t row, ptrdiff_t step, ptrdiff_t n_m, const double *b, ptrdiff_t ldb, ptrdiff_t n_k,
     double *c, ptrdiff_t ldc)

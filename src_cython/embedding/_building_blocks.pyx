@@ -17,8 +17,8 @@ from _vector cimport LANES_D, fmadd_d, spread_d, sum_d, vec_d
 from _status cimport FASTCLF_BAD_SIZE, FASTCLF_BAD_VALUE, FASTCLF_OK
 
 cdef enum:
-    # A sorted list of a tree packs rank, class and row number of a row into an item of 64 bits. They may take at most
-    # this number of bits: the spare bit keeps every rank below the rank of missing values.
+    # A tree's sorted list packs the rank, the class and the number of a row into an item of 64 bits. At most this
+    # number of bits may be used: the spare bit keeps every rank below the rank of missing values.
     MOST_BITS = 63
 
 
@@ -77,7 +77,7 @@ cdef int set_items(
 
 
 cdef int split_sorted(const floating* x, const column_t* column) noexcept nogil:
-    """Write the best threshold of a sorted column, found by the search of `tree/_plain_split.pxd`."""
+    """Write the best split of a sorted column: its threshold, its score, and the number of rows on the left."""
     cdef growth_t g
     cdef node_t node
     cdef scratch_t work
@@ -115,8 +115,8 @@ cdef int split_sorted(const floating* x, const column_t* column) noexcept nogil:
     best.feature, best.cut, best.score = -1, -1, 0
     if heavy:
         if criterion == ENTROPY:
-            # With weights, even if all are 1, entropy is computed; without weights, the search would read it from a
-            # table of logarithms, which does not exist here.
+            # Entropy is searched with weights, even if all are 1: the search without weights reads a table of
+            # logarithms, which this function does not have.
             g.weight = weights
         describe(&g, &node, &work)
         read_total(&g, &node, &work)
@@ -134,15 +134,15 @@ cdef int split_sorted(const floating* x, const column_t* column) noexcept nogil:
 #
 #     min  1/2 a'Qa - 1'a    subject to  y'a = 0,  0 <= a_i <= C_i,     Q_ij = y_i y_j K(x_i, x_j)
 #
-# grad = Qa - 1. i maximises -y_i grad_i over the rows whose y_i a_i may rise, and j the second-order gain over the rows
-# whose y_j a_j may fall.
+# grad = Qa - 1. A step moves a_i and a_j: i maximises -y_i grad_i over the rows whose y_i a_i may rise, and j the
+# second-order gain over the rows whose y_j a_j may fall.
 cdef inline bint may_rise(double y, double C, double alpha) noexcept nogil:
-    """Whether y alpha may rise within 0 <= alpha <= C; y alpha may fall if may_rise(-y, C, alpha)."""
+    """Whether label y times alpha may rise within 0 <= alpha <= C; it may fall if may_rise(-y, C, alpha)."""
     return alpha < C if y > 0 else alpha > 0
 
 
 cdef int smo_first(const dual_t* p, Py_ssize_t* i_out, double* violation_out) noexcept nogil:
-    """Choose the row i of a step, -1 if no y alpha may rise, and compute the largest violation of KKT conditions."""
+    """Choose the row i that a step moves, -1 if no y_i alpha_i may rise; write the largest KKT violation."""
     cdef double high = -INFINITY, low = INFINITY, v
     cdef Py_ssize_t t
     i_out[0] = -1
@@ -160,7 +160,7 @@ cdef int smo_first(const dual_t* p, Py_ssize_t* i_out, double* violation_out) no
 cdef int smo_second(
     const dual_t* p, Py_ssize_t i, const double* K_i, const double* diagonal, Py_ssize_t* j_out
 ) noexcept nogil:
-    """Choose the row j of a step, -1 if no pair improves the objective; K_i: row i of the kernel matrix."""
+    """Choose the row j that a step moves with row i, -1 if no pair improves the objective; K_i: row i of the kernel."""
     cdef double high, v, gain, curvature, best = 0
     cdef Py_ssize_t t
     j_out[0] = -1
@@ -181,7 +181,7 @@ cdef int smo_second(
 cdef int smo_step(
     const dual_t* p, Py_ssize_t i, Py_ssize_t j, const double* K_i, const double* K_j
 ) noexcept nogil:
-    """Move alpha_i and alpha_j to the minimum along their direction, and update grad."""
+    """Move alpha_i and alpha_j to the minimum of the objective that keeps y'alpha, and update its gradient `grad`."""
     cdef const double* y = p.y
     cdef const double* C = p.C
     cdef double* alpha = p.alpha
@@ -192,14 +192,14 @@ cdef int smo_step(
         return FASTCLF_BAD_SIZE
     curvature = K_i[i] + K_j[j] - 2 * K_i[j]
     step = (y[j] * grad[j] - y[i] * grad[i]) / (curvature if curvature > 0 else 1e-12)
-    # y_i alpha_i rises and y_j alpha_j falls by the step, as far as their boxes allow
+    # y_i alpha_i rises and y_j alpha_j falls by the step, as far as the bounds 0 and C of the two alphas allow
     step = max(step, -alpha[i] if y[i] > 0 else alpha[i] - C[i])
     step = max(step, alpha[j] - C[j] if y[j] > 0 else -alpha[j])
     step = min(step, C[i] - alpha[i] if y[i] > 0 else alpha[i])
     step = min(step, alpha[j] if y[j] > 0 else C[j] - alpha[j])
     a = alpha[i] + y[i] * step
     b = alpha[j] - y[j] * step
-    # clamping to the bounds keeps rounding from moving an alpha off its bound
+    # each alpha is clamped to its bounds, since rounding may move an alpha that reaches a bound off it
     alpha[i] = min(max(a, 0.0), C[i])
     alpha[j] = min(max(b, 0.0), C[j])
     for t in range(p.n):

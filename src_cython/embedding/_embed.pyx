@@ -35,7 +35,7 @@ KINDS = {
 
 
 cdef void columns_to_features(const model_t* m, const floating* rows, Py_ssize_t n, double* out) noexcept nogil:
-    """Write the features of rows: numbers, with missing ones replaced, then a zero or one for each category."""
+    """Write the features of a table's rows: numbers, missing ones replaced, then a zero or one for each category."""
     cdef Py_ssize_t d = m.n_features, i, j
     cdef floating mean
     cdef double x
@@ -54,7 +54,7 @@ cdef void columns_to_features(const model_t* m, const floating* rows, Py_ssize_t
 
 
 cdef void columns_to_products(const model_t* m, const floating* rows, Py_ssize_t n, double* out) noexcept nogil:
-    """Write the features of rows that are products of columns, as PolynomialFeatures makes them."""
+    """Write the features of a table's rows: products of columns, as PolynomialFeatures makes them."""
     cdef Py_ssize_t n_products = m.table.inner.n_features, i, j
     cdef const int* factor
     cdef const int* end
@@ -72,7 +72,7 @@ cdef void columns_to_products(const model_t* m, const floating* rows, Py_ssize_t
 cdef int mixed_scores(
     const model_t* m, const floating* rows, Py_ssize_t n, double* out, char* scratch
 ) noexcept nogil:
-    """log P(x, class) of naive Bayes with a distribution for each column."""
+    """Write log P(x, class) of rows by naive Bayes with a distribution for each column."""
     cdef const double* end = out + n * m.n_outputs
     cdef Py_ssize_t K = m.n_outputs, j, k
     cdef const double* cells
@@ -99,7 +99,7 @@ cdef int mixed_scores(
             elif kind == RATE:
                 penalty = lgamma(v + 1) if m.mixed.whole[j] else 0
                 for k in range(K):
-                    # the coefficient may be infinite, and 0 times infinity is NaN
+                    # a coefficient may be infinite, and its product with 0 would be NaN
                     out[k] += term[k] - penalty + (term[K + k] * v if v > 0 else 0)
             else:
                 while place < m.mixed.size[j] and (v >= cells[place] if kind == BINS else v != cells[place]):
@@ -132,7 +132,7 @@ cdef int fill_neighbors(model_t* m, form, functions) except -1:
         raise MemoryError
     m.neighbors.metrics = metrics
     index, allowed = form.index, form.allowed
-    # the argument None leaves out norms of queries, which each search computes for its own queries
+    # the argument None leaves out the norms of queries, which each search computes for its own queries
     fill_metric(metrics, index.metric, None)
     m.search = <search_f> <size_t> functions["search"]
     m.neighbors.n_rows = len(index.X)
@@ -150,7 +150,7 @@ cdef int fill_neighbors(model_t* m, form, functions) except -1:
 
 
 cdef int fill_filter(model_t* m, index, functions) except -1:
-    """Fill in a model from a Filter, an index for k-NN search: the codes of the rows, and how queries are coded."""
+    """Fill in a model from a `Filter`, a k-NN index: the one-byte codes of its rows, and how queries are coded."""
     cdef object coder = index.coder
     m.neighbors.width = index.width
     m.neighbors.code = <const unsigned char*> address(index.code)
@@ -311,5 +311,5 @@ def make_table(capsule, n_features, table):
 
 
 def pointer(capsule):
-    """The address of the struct `model_t` of the model."""
+    """The address of the struct `model_t` in the capsule of a model."""
     return <size_t> PyCapsule_GetPointer(capsule, MODEL)

@@ -27,7 +27,7 @@ cdef inline double violation_of(double u, double G, double edge) noexcept nogil:
 
 
 cdef inline double minimum(double u, double G, double h, double edge) noexcept nogil:
-    """The minimum along a coordinate, with second derivative h > 0; it is exactly 0 if |gradient at 0| <= edge."""
+    """The value of a coordinate at the minimum along it, where h > 0 is the second derivative of the smooth part."""
     cdef double z = h * u - G
     if z > edge:
         return (z - edge) / h
@@ -72,20 +72,21 @@ cdef struct state_t:
     Py_ssize_t n
     Py_ssize_t p
     Py_ssize_t K
-    # (p + 1,): the index of each sparse column's first entry, then the number of entries; NULL: columns are dense
+    # (p + 1,): the index of each sparse column's first entry, then the number of all entries; NULL: columns are dense
     const long long* starts
     const int* rows          # the row number of each entry of the sparse columns
     const double* x          # the values of the entries of sparse columns, or the dense columns (p, n)
-    # (K, n): row weights a; with K = 1 multiplied by p (1 - p), with K > 1 by p, where p are the probabilities
+    # (K, n): the weight of each row, multiplied by p (1 - p) if K is 1, and else by p, the probability of the class
     const double* weight
     const double* share      # (K, n): the probability p of each class for each row; used with K > 1
-    double* s                # (K, n): the change X (u - u0) of each row's score; updated
-    # (n,): for each row the sum over classes of p_k s_k, probability times change of score; updated; used with K > 1
+    # (K, n): the change X (u - u0) of each row's scores since the start u0 of the sweeps; updated
+    double* s
+    # (n,): for each row the sum over the classes of probability times change of score; updated; used with K > 1
     double* mean
 
 
 cdef double slope(const state_t* t, Py_ssize_t k, Py_ssize_t j) noexcept nogil:
-    """The entry (k, j), class and column, of H (u - u0), the change of the gradient since the start u0."""
+    """Coordinate j of class k of H (u - u0), by which the gradient has changed since the start u0 of the sweeps."""
     cdef Py_ssize_t e, i, n = t.n
     cdef const double* weight = t.weight + k * n
     cdef const double* s = t.s + k * n
@@ -112,7 +113,7 @@ cdef double slope(const state_t* t, Py_ssize_t k, Py_ssize_t j) noexcept nogil:
 
 
 cdef void move(const state_t* t, Py_ssize_t k, Py_ssize_t j, double step) noexcept nogil:
-    """Change coordinate (k, j) by `step`: add step times column j to the changes s_k of the scores of class k."""
+    """Move coordinate j of class k by `step`, and update the changes of the rows' scores."""
     cdef Py_ssize_t e, i, n = t.n
     cdef double* s = t.s + k * n
     cdef const double* x = t.x + j * n
@@ -139,7 +140,7 @@ cdef void move(const state_t* t, Py_ssize_t k, Py_ssize_t j, double step) noexce
 
 
 cdef double bend_of(const state_t* t, Py_ssize_t k, Py_ssize_t j) noexcept nogil:
-    """The second derivative of the loss with respect to coordinate (k, j), class and column."""
+    """The second derivative of the loss by the coefficient of class k and column j."""
     cdef Py_ssize_t e, i, n = t.n
     cdef const double* weight = t.weight + k * n
     cdef const double* share = t.share + k * n
@@ -158,7 +159,7 @@ cdef double bend_of(const state_t* t, Py_ssize_t k, Py_ssize_t j) noexcept nogil
 cdef state_t state_of(
     columns, const double[:, ::1] weight, const double[:, ::1] share, double[:, ::1] s, double[::1] mean
 ) except *:
-    """A state_t of pointers to the arrays; columns: (starts, rows, entries) or (None, None, dense columns (p, n))."""
+    """A state_t of pointers to arrays; columns: (starts, rows, entries) or, for dense ones, (None, None, (p, n))."""
     cdef const long long[::1] starts
     cdef const int[::1] rows
     cdef const double[::1] entries
@@ -183,7 +184,7 @@ cdef state_t state_of(
 
 
 def bends(columns, weight, share, s, mean, double[:, ::1] out, Py_ssize_t start, Py_ssize_t stop):
-    """Write the second derivatives of the loss by coordinates start to stop of (K, p + 1), flattened."""
+    """Write the second derivatives of the loss by the coefficients with numbers start to stop - 1 of (K, p + 1)."""
     cdef state_t t = state_of(columns, weight, share, s, mean)
     cdef Py_ssize_t c, D = t.p + 1
     require(out.shape[0] == t.K and out.shape[1] == D)
@@ -293,7 +294,7 @@ def add_products(
                     continue
                 x = data[e]
                 a = columns.indptr[j]
-                while columns.indices[a] <= i:  # the column is not empty, since row i has an entry in it
+                while columns.indices[a] <= i:  # column j is not empty, since row i has an entry in it
                     row[columns.indices[a]] += x * entries[a]
                     a += 1
                     if a == columns.indptr[j + 1]:

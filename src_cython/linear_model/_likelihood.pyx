@@ -40,50 +40,54 @@ LANES = LANES_D
 
 cdef enum curvature_t:
     NONE
-    SHARED  # this kind of second derivatives has one block for all classes, the mean of the diagonal blocks
-    DIAGONAL  # this kind of second derivatives has a block for each class
-    FULL  # this kind of second derivatives has a block for each pair of classes k <= m
+    SHARED  # the second derivatives are one block for all classes, the mean of the classes' own blocks
+    DIAGONAL  # the second derivatives are a block for each class
+    FULL  # the second derivatives are a block for each pair of classes k <= m
 CURVATURES = {None: NONE, "shared": SHARED, "diagonal": DIAGONAL, "full": FULL}
 
-# The state of a pass over rows, with the fields of a `Pass` of `likelihood.py`. K is n_classes; ld is d + 1, rounded up
-# to whole vectors. For sparse rows W and grad are stored by column, so that all numbers that an entry needs are
-# adjacent.
+# The state of a pass over rows, with the fields of a `Pass` of `likelihood.py`. K is n_classes, and ld is d + 1 rounded
+# up to whole vectors. For sparse rows W and grad are stored by column, so that the numbers that an entry of a row is
+# multiplied by, one for each class, are adjacent.
 cdef struct pass_t:
     Py_ssize_t n               # the number of rows of X
     Py_ssize_t d               # the number of columns of X
     Py_ssize_t ld
-    Py_ssize_t n_classes       # the number of classes, but 1 for two classes
-    # the number K of classes, for sparse rows, rounded up to a multiple of a SIMD vector's length unless it is 1
+    Py_ssize_t n_classes       # the number K of sets of parameters: 1 for two classes, else the number of classes
+    # the number K of sets of parameters, rounded up to a multiple of a SIMD vector's length unless it is 1; used with
+    # sparse rows
     Py_ssize_t width
     const int* codes           # (n,) the index of each row's class
     const double* weights      # (n,) the weight of each row, or NULL if all are 1
-    double bias                # the value of the bias column: 1, or 0 without intercept
+    # the value of the column that is added to each row for the intercept: 1, or 0 without intercept
+    double bias
     const double* shift        # (d,), the numbers that are subtracted from each dense row
     # (d,): the factors by which each dense row is multiplied after the subtraction of `shift`
     const double* factor
     const double* W            # (K, ld) the parameters, one row for each class; for sparse rows (d + 1, width)
     curvature_t curvature
-    bint margins               # whether the least margin of all rows is wanted
-    # the loss, the least margin, and the derivative by the intercept, which only `pass_plain` computes
+    bint margins               # whether the least margin of all rows is computed too
+    # the sum of the losses, the least margin, and the derivative by the intercept, which only `pass_plain` computes
     double* sums
     double* grad               # the gradient of the loss, with the shape of W
-    double* hess               # (blocks, d + 1, ld) the second derivatives, a block for each pair of classes or fewer
-    # (n, width): the residuals r of sparse rows, which are then not added to grad; NULL: they are added
+    double* hess               # (blocks, d + 1, ld) the second derivatives, in blocks as `curvature` has them
+    # (n, width): for sparse rows the derivatives of the weighted loss by the scores, if not NULL; grad is not changed
+    # then
     double* residuals
-    # the following fields are scratch space:
-    double* s                  # (K, ROWS): the scores of a panel's rows, replaced by r = weight d loss / d s
-    double* weight             # (ROWS,): the weight of each row of a panel; 0 behind the last row
-    # (ROWS,): for two classes the weight times the second derivative a of the loss; for more classes 1 / weight, or 0
-    # if the weight is 0
+    # the fields from `s` on are scratch space for one panel of rows
+    double* s                  # (K, ROWS): a panel's scores, replaced by the derivatives of its weighted loss by them
+    double* weight             # (ROWS,): the weight of each row of a panel; 0 after the last row of X
+    # (ROWS,): for two classes the second derivative of each row's weighted loss by the score; for more classes 1 /
+    # weight of each row, or 0 if the weight is 0
     double* bend
-    double* z                  # (ROWS, ld): the rows z of a panel; for sparse rows one row of `width` numbers
-    double* zt                 # (ld, ROWS) the rows z of a panel, transposed
-    # (d + 1, ROWS): weight a z for each row z of a panel, transposed, where a is the second derivative of its loss
+    # (ROWS, ld): a panel of dense rows, centred and scaled; for sparse rows the scores of one row
+    double* z
+    double* zt                 # (ld, ROWS) the transpose of `z`
+    # (d + 1, ROWS): the columns of a panel, each value multiplied by the second derivative of its row's weighted loss
     double* az
 
 
 cdef void load_rows(pass_t* p, const floating* x, Py_ssize_t n_rows) noexcept nogil:
-    """Load the rows x of a panel as z = ((x - shift) * factor, bias), with zeros after the last column and row."""
+    """Load the rows x of a panel as z = ((x - shift) * factor, bias), padded with zeros to ld columns and ROWS rows."""
     cdef Py_ssize_t _i, j, d = p.d, n_whole = d // LANES_D
     cdef const double* shift = p.shift
     cdef const double* factor = p.factor
@@ -111,7 +115,7 @@ cdef void transpose_panel(pass_t* p) noexcept nogil:
         for j in range(0, p.d + 1, 4):
             if j + 4 <= p.ld:
                 transpose_4_by_4_d(p.z + i * p.ld + j, p.ld, p.zt + j * ROWS + i, ROWS)
-            else:  # vectors have fewer than four lanes, so that the padded length ld of a row may be no multiple of 4
+            else:  # a vector has fewer than four lanes, so that fewer than four columns may be left
                 transpose_rest(p, i, j)
 
 
@@ -132,7 +136,7 @@ cdef inline vec_d vector_at(const floating* x) noexcept nogil:
 cdef void score_rows(
     const floating* x, Py_ssize_t stride, Py_ssize_t n_vectors, const double* w, double bias, double* s
 ) noexcept nogil:
-    """s[i] = w x_i + bias for the rows of a panel, six at a time; x_i and x_i+1 are `stride` numbers apart."""
+    """Write the scores w x + bias of a panel's rows x to s, six rows at a time; rows are `stride` numbers apart."""
     cdef Py_ssize_t i, j
     cdef const floating* row
     cdef vec_d c, s0, s1, s2, s3, s4, s5
@@ -158,7 +162,7 @@ cdef void score_rows(
 cdef void add_rows(
     double* g, const double* r, const floating* x, Py_ssize_t stride, Py_ssize_t n_vectors
 ) noexcept nogil:
-    """Add sum_i r[i] x_i over a panel's rows to the gradient g; x_i and x_i+1 are `stride` numbers apart."""
+    """Add the rows of a panel, each times its number in r, to the gradient g; rows are `stride` numbers apart."""
     cdef Py_ssize_t i, v = 0
     cdef const floating* row
     cdef vec_d c, g0, g1, g2, g3
@@ -218,9 +222,9 @@ cdef void link_two(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nogi
                 p.sums[1] = sign[i]
 
 
-@cdivision(True)  # the debug build's check of divisors does not work on vectors
+@cdivision(True)  # the debug build's check for division by zero cannot be compiled for vectors
 cdef void link_more(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nogil:
-    """For more than two classes: replace the scores by weight times probability, and add the losses to sums[0]."""
+    """For more than two classes: replace scores by weight times probability, and add the weighted losses to sums[0]."""
     cdef double most[ROWS]
     cdef double total[ROWS]
     cdef double correct[ROWS]
@@ -268,9 +272,9 @@ cdef void fill_az(pass_t* p, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
             (<vec_d*> (p.az + j * ROWS))[v] = (<const vec_d*> a)[v] * (<const vec_d*> (p.zt + j * ROWS))[v]
 
 
-@cdivision(True)  # the debug build's check of divisors cannot be in functions that return vectors
+@cdivision(True)  # the debug build's check for division by zero cannot be compiled in functions that return vectors
 cdef inline vec_d curvature_of(const pass_t* p, Py_ssize_t k, Py_ssize_t m, Py_ssize_t v) noexcept nogil:
-    """Weighted second derivatives of the loss by scores s_k and s_m, for vector v of rows; SHARED: mean over k = m."""
+    """The second derivatives of weighted losses by the scores of classes k and m, for vector v of a panel's rows."""
     cdef Py_ssize_t j
     cdef vec_d s, a
     cdef vec_d inverse = (<const vec_d*> p.bend)[v]
@@ -288,12 +292,12 @@ cdef inline vec_d curvature_of(const pass_t* p, Py_ssize_t k, Py_ssize_t m, Py_s
 
 
 cdef inline bint is_wanted(const pass_t* p, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
-    """Whether second derivatives are wanted, as a block of hess, for the pair of classes k <= m."""
+    """Whether `hess` has a block of second derivatives for the pair of classes k <= m."""
     return p.curvature == FULL or (k == m and (k == 0 or p.curvature == DIAGONAL))
 
 
 cdef void add_curvature(pass_t* p) noexcept nogil:
-    """Add a dense panel's second derivatives, sum_i weight_i a_i z_i z_i', to the upper half of each block of hess."""
+    """Add the second derivatives of a panel of dense rows to the upper half of each block of `hess`."""
     cdef Py_ssize_t k, m
     cdef double* hess = p.hess
     for k in range(p.n_classes):
@@ -305,7 +309,7 @@ cdef void add_curvature(pass_t* p) noexcept nogil:
 
 
 cdef void link(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
-    """Load a panel's weights, add the losses, and replace scores by residuals, for K > 1 by weight * probability."""
+    """Add a panel's losses, and replace its scores by the losses' derivatives; `finish_residual` completes them."""
     cdef Py_ssize_t i
     for i in range(n_rows):
         p.weight[i] = 1 if p.weights is NULL else p.weights[first + i]
@@ -321,7 +325,7 @@ cdef void link(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
 
 
 cdef void finish_residual(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
-    """For K > 1: turn weight * probability into the residuals r_k = weight (probability_k - [k is the row's class])."""
+    """With K > 1, subtract each row's weight from the derivative of its loss by the score of its own class."""
     cdef Py_ssize_t i
     if p.n_classes > 1:
         for i in range(n_rows):
@@ -331,7 +335,7 @@ cdef void finish_residual(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexce
 cdef void pass_dense(
     pass_t* p, const floating* X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step
 ) noexcept nogil:
-    """Add the loss and its derivatives for dense panels start, start + step, ... before stop, centred and scaled."""
+    """Add the loss and its derivatives for every step-th panel from start to stop; rows are centred and scaled."""
     cdef Py_ssize_t panel = start, first, n_rows, K = p.n_classes
     while panel < stop:
         first = panel * ROWS
@@ -355,8 +359,9 @@ cdef void pass_dense(
         panel += step
 
 
-# The last vector of a row may extend into the next row. Its values there are finite, W is 0 there, and grad there is
-# ignored. The last panels, which have no next row, are copied first.
+# SIMD vectors read each row in whole lengths, so that the last vector of a row may extend into the next row. The values
+# there do no harm: they are finite, W is 0 there, and grad is ignored there. Panels at the end of X, which no row
+# follows, are copied to padded rows first.
 cdef void pass_plain(
     pass_t* p, const floating* X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step
 ) noexcept nogil:
@@ -390,7 +395,7 @@ cdef void pass_plain(
 cdef void add_sparse_curvature(
     pass_t* p, const csr_t* X, const floating* value, Py_ssize_t first, Py_ssize_t n_rows
 ) noexcept nogil:
-    """Add the second derivatives of the loss of a panel of sparse rows to hess."""
+    """Add the second derivatives of the losses of a panel of sparse rows to `hess`."""
     cdef Py_ssize_t i, j, k, m, e, f, v
     cdef double weighted
     cdef double* hess = p.hess
@@ -413,7 +418,7 @@ cdef void add_sparse_curvature(
 
 
 cdef inline void add_multiple(double* y, double a, const double* x, Py_ssize_t n) noexcept nogil:
-    """y += a x for n numbers, where n is 1 or a number of whole vectors."""
+    """y += a x for arrays of n numbers, where n is 1 or a multiple of a vector's length."""
     cdef Py_ssize_t v
     if n == 1:
         y[0] += a * x[0]
@@ -468,7 +473,7 @@ cdef inline Py_ssize_t add_vectors(
 cdef void score_sparse_row(
     pass_t* p, const csr_t* X, const floating* value, Py_ssize_t i, double* row
 ) noexcept nogil:
-    """Compute the scores of sparse row i of X, as `width` numbers, one for each class."""
+    """Write the scores of sparse row i of X for all classes, padded to `width` numbers."""
     cdef Py_ssize_t e, v, width = p.width
     memset(row, 0, width * sizeof(double))
     add_multiple(row, p.bias, p.W + p.d * width, width)
@@ -484,7 +489,7 @@ cdef void score_sparse_row(
 cdef void pass_sparse(
     pass_t* p, const csr_t* X, const floating* value, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step
 ) noexcept nogil:
-    """Add panels of sparse rows, neither centred nor scaled, to the loss and the gradient; or store the residuals."""
+    """Add panels of sparse rows to the loss and the gradient, or write the derivatives by the scores to `residuals`."""
     cdef Py_ssize_t panel = start, first, n_rows, i, k, e, K = p.n_classes, width = p.width
     cdef double* row = p.z
     while panel < stop:
@@ -513,7 +518,7 @@ cdef void pass_sparse(
 
 
 cdef void add_moments(pass_t* p, double* total, double* squares, double* most) noexcept nogil:
-    """For each column of the panel: total += weight z, squares += weight z^2, most = max(most, |z|)."""
+    """Update each column's weighted sum, weighted sum of squares and largest absolute value by the rows of a panel."""
     cdef Py_ssize_t i, j
     cdef vec_d z, weight, t, s, m
     for j in range(p.ld // LANES_D):
@@ -538,7 +543,7 @@ cdef double* doubles(array):
 
 
 cdef pass_t pass_of(state, Py_ssize_t n) except *:
-    """A struct of pointers to the arrays of a `Pass` over n rows, which the caller must keep alive."""
+    """A struct of pointers to the arrays of a `Pass` over n rows; the caller must keep the `Pass` alive."""
     cdef pass_t p
     cdef const int[::1] codes = state.codes
     require(len(codes) == n and len(state.weights) in (0, n) and len(state.s) == state.n_classes)
@@ -554,7 +559,7 @@ cdef pass_t pass_of(state, Py_ssize_t n) except *:
 
 
 def dense(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step, state):
-    """Add to a `Pass` the loss and its derivatives for the rows X in panels start, start + step, ... before stop."""
+    """Add the loss and its derivatives for every step-th panel of rows of X, from start to stop, to a `Pass`."""
     cdef pass_t p = pass_of(state, X.shape[0])
     require(p.d == X.shape[1] and p.z is not NULL)
     with nogil:
@@ -562,7 +567,7 @@ def dense(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_
 
 
 def plain(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step, state):
-    """Add to a `Pass` for two classes the loss and gradient of panels of dense rows, neither centred nor scaled."""
+    """For two classes, add the loss and gradient of panels of dense rows to a `Pass`, without centring and scaling."""
     cdef pass_t p = pass_of(state, X.shape[0])
     require(p.d == X.shape[1] and p.n_classes == 1)
     with nogil:
@@ -570,7 +575,7 @@ def plain(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_
 
 
 def sparse(X, const floating[::1] data, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step, state):
-    """Add to a `Pass` the loss and its derivatives for every step-th panel of rows of a `Csr` X with values `data`."""
+    """Add the loss and its derivatives for every step-th panel of rows of a `Csr` X with values `data` to a `Pass`."""
     cdef csr_t rows = csr_of(X)
     cdef pass_t p = pass_of(state, rows.n_rows)
     require(p.residuals is NULL or len(state.residuals) == rows.n_rows)
@@ -580,7 +585,7 @@ def sparse(X, const floating[::1] data, Py_ssize_t start, Py_ssize_t stop, Py_ss
 
 
 def moments(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, state, double[:, ::1] found):
-    """Update found (3, ld), each column's sum, sum of squares and largest |x|, by the rows of panels start to stop."""
+    """Update found (3, ld), each column's sum, sum of squares and largest size, by the panels [start, stop) of X."""
     cdef pass_t p = pass_of(state, X.shape[0])
     cdef Py_ssize_t panel, first, n_rows, i
     require(p.d == X.shape[1] and found.shape[1] == p.ld)

@@ -37,13 +37,15 @@ from _status cimport FASTCLF_OK
 ctypedef struct epoch_t:
     bint intercept
     double eta
-    # (m, d): the array to which steps of m hyperplanes are added: w itself, or the sum of a batch
+    # (m, d): the weights of m hyperplanes, to which steps are added; for batches, the sum of a batch's steps instead
     double* to_w
-    double* to_b           # (m,): the array to which steps of the intercepts are added: b itself, or the sum of a batch
-    # (m, d): for averaged weights, the sum over all steps of the step times t, the number of its sample; else NULL.
-    # After T samples, the sum of all weight vectors w so far is T w - lag_w.
+    # (m,): the intercepts, to which steps are added; for batches, the sum of a batch's steps instead
+    double* to_b
+    # (m, d): for averaged weights, the sum of t times the step over all steps so far, where t is the number of the
+    # step's sample; else NULL. After T samples, the sum of the weight vectors w after each of them is T w - lag_w.
     double* lag_w
-    # (m,): for averaged intercepts, the sum over all steps of the step times t, the number of its sample; else NULL
+    # (m,): for averaged intercepts, the sum of t times the step over all steps so far, where t is the number of the
+    # step's sample; else NULL
     double* lag_b
     # (n,): for each learner the sum of -y f over its mistakes, where f is the score and y the label, 1 or -1
     double* loss
@@ -51,29 +53,31 @@ ctypedef struct epoch_t:
     double* margin
     int64_t* mistakes      # (n,): the number of mistakes of each learner in the epoch
     int64_t* since         # (n,): for each learner the number of the first sample after its last mistake
-    # (n,): the length of each learner's longest run without a mistake; NULL without a pocket of best weights
+    # (n,): the length of each learner's longest run without a mistake; NULL unless the pocket algorithm needs it
     int64_t* record
-    double* square         # the largest squared norm |x|^2 of a row so far; NULL once an epoch has computed it
+    double* square         # the largest squared norm |x|^2 of a row so far; NULL once an epoch has read all rows
     int64_t t              # the number of the next sample, counted from the start of the training
-    int64_t n_logged       # the number of logged mistakes; 0 without a log
-    int64_t* log_sample    # the number t of the sample at which each logged mistake was made; NULL without a log
-    int64_t* log_row       # the row number of each logged mistake; NULL without a log
-    double* log_step       # the length of the step of each logged mistake; NULL without a log
+    int64_t n_logged       # the number of mistakes in the log; 0 without a log
+    int64_t* log_sample    # the number t of the sample of each mistake in the log; NULL without a log
+    int64_t* log_row       # the row number of each mistake in the log; NULL without a log
+    double* log_step       # the length of the step after each mistake in the log; NULL without a log
 
-# The state of the penalty of n hyperplanes, from a `Shrinking` of `epochs.py`.
+# The state of the regularisation (L1, L2) of n hyperplanes, from a `Shrinking` of `epochs.py`.
 ctypedef struct shrinking_t:
     double alpha
     double l1_ratio
     double* scale          # (n,): for each hyperplane the number by which its stored weights are multiplied to give w
     double* square         # (n,): for each hyperplane the squared L2 norm of its stored weights
     double* size           # (n,): for each hyperplane the L1 norm of its stored weights
-    # (n,): for each hyperplane the sum of all L1 cuts so far, which every coordinate must undergo
+    # (n,): for each hyperplane the sum so far of the amounts by which the L1 penalty moves each weight towards 0
     double* due
-    double* paid           # (n, d): for each coordinate of the weights the sum of the L1 cuts that it has undergone
+    # (n, d): for each weight the sum of its changes by the L1 penalty so far, which may lag behind `due`
+    double* paid
 
 
 cdef enum:
-    # |x|^2 is computed for this number of rows at a time, just before they are learned from, while they are in a cache
+    # the squared norms of this number of rows, times the number of hyperplanes, are computed at a time, just before the
+    # hyperplanes learn from these rows, which are then in a cache
     MEASURED = 64
 
 cdef double[2] SIGN = [-1, 1]  # the sign of a label is looked up, because a processor cannot predict a branch on labels
@@ -90,7 +94,7 @@ cdef inline bint ends_record(epoch_t* s, Py_ssize_t k, int64_t t) noexcept nogil
 cdef inline double note_mistake(
     const rows_t* r, epoch_t* s, Py_ssize_t k, double z, double weight, Py_ssize_t row
 ) noexcept nogil:
-    """Record a mistake of learner k on the current sample, z: label times score; returns the length of the step."""
+    """Record a mistake of learner k on the current sample, where z is label times score; returns the step's length."""
     cdef double step = s.eta * (weight if r.cost == NULL else weight * r.cost[row])
     s.loss[k] -= z
     s.mistakes[k] += 1
@@ -106,7 +110,7 @@ cdef inline double note_mistake(
 cdef inline void take_step(
     epoch_t* s, Py_ssize_t k, Py_ssize_t d, double step, const floating* x, const int* index, Py_ssize_t n
 ) noexcept nogil:
-    """Add step times x to the weights of hyperplane k and, for averages, t times step times x to lag_w."""
+    """Add step times row x to hyperplane k; for averages, add it to lag_w too, times the sample's number t."""
     add(s.to_w + k * d, step, x, index, n)
     if s.intercept:
         s.to_b[k] += step
@@ -117,7 +121,7 @@ cdef inline void take_step(
 
 
 cdef inline void note_size(double* square, const floating* x, Py_ssize_t n) noexcept nogil:
-    """Raise `square` to |x|^2 if that is larger, unless `square` is NULL. NaN stays."""
+    """Replace the largest squared norm so far, `square`, by that of row x if this is larger or NaN; NULL is allowed."""
     cdef double size
     if square != NULL:
         size = dot_dense(x, x, n)
@@ -158,7 +162,7 @@ cdef Py_ssize_t learn(
 cdef void learn_dense(
     const rows_t* r, const hyperplanes_t* p, epoch_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """Learn with a single hyperplane from dense rows, without averages, runs of correct samples, or a log."""
+    """Learn from dense rows with a single hyperplane, in an epoch without averages, runs of correct samples, or log."""
     cdef Py_ssize_t d = r.d, sample, later, after, row = start if r.order == NULL else r.order[start]
     cdef const floating* x = data + row * d
     cdef const floating* following
@@ -205,7 +209,7 @@ cdef void learn_sparse(
     const rows_t* r, const hyperplanes_t* p, epoch_t* s, Py_ssize_t k, const floating* data, Py_ssize_t start,
     Py_ssize_t stop,
 ) noexcept nogil:
-    """Learn with hyperplane k from sparse rows, without averages, runs of correct samples, or a log."""
+    """Learn from sparse rows with hyperplane k, for an epoch without averages, runs of correct samples, and log."""
     # Arguments: more than 8, because `learn` passes on all of its arguments, and the number k of the hyperplane.
     cdef Py_ssize_t sample, row, n
     cdef const int* index
@@ -292,7 +296,7 @@ cdef double best_rival(
 cdef Py_ssize_t learn_jointly(
     const rows_t* r, const hyperplanes_t* p, epoch_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """Learn from samples start to stop with the hyperplanes of all classes as one joint learner."""
+    """Learn from samples [start, stop) with the hyperplanes of all classes jointly, as one learner."""
     cdef Py_ssize_t sample, row, n, target, rival
     cdef const int* index
     cdef const floating* x
@@ -333,7 +337,7 @@ cdef void judge(
         cost = 1 if r.cost == NULL else r.cost[row]
         for k in range(1 if joint else p.n):
             if joint:
-                # on a tie of scores the first class wins
+                # if the best scores are equal, the first of their classes is predicted
                 z = best_rival(r, p, x, index, n, r.code[row], &rival)
                 right = z > 0 or (z == 0 and r.code[row] < rival)
                 weight = p.up[r.code[row]]
@@ -351,7 +355,7 @@ cdef void judge(
 
 
 cdef inline void set_weight(shrinking_t* c, Py_ssize_t k, double* w, double value) noexcept nogil:
-    """Set a stored weight of hyperplane k, and update |w|^2 and |w|_1 of the stored weights."""
+    """Set a stored weight of hyperplane k, and update the L2 and L1 norms of its stored weights."""
     cdef double before = w[0]
     w[0] = value
     c.square[k] += value * value - before * before
@@ -359,7 +363,7 @@ cdef inline void set_weight(shrinking_t* c, Py_ssize_t k, double* w, double valu
 
 
 cdef inline void decay(shrinking_t* c, Py_ssize_t k, double* w, Py_ssize_t d, double eta) noexcept nogil:
-    """Apply the L2 penalty of one sample: the scale of w shrinks, and multiplies w before the scale underflows."""
+    """Apply the L2 penalty of one sample: reduce the scale of w; a scale that comes near 0 is multiplied into w."""
     cdef Py_ssize_t j
     c.scale[k] *= max(0, 1 - (1 - c.l1_ratio) * eta * c.alpha)
     if c.scale[k] < 1e-9:
@@ -531,7 +535,7 @@ def learn_range(const floating[::1] data, samples, hyperplanes, epoch, Py_ssize_
 def learn_range_shrinking(
     const floating[::1] data, samples, hyperplanes, epoch, shrinking, Py_ssize_t start, Py_ssize_t stop
 ):
-    """Learn from samples start to stop with the penalty of a `Shrinking`, each class against the rest."""
+    """Learn from samples [start, stop), each class against the rest, with the L1 and L2 penalty of a `Shrinking`."""
     cdef rows_t r
     cdef hyperplanes_t p
     cdef epoch_t s
@@ -550,7 +554,7 @@ def count_wrong(
     const floating[::1] data, samples, hyperplanes, bint joint, Py_ssize_t start, Py_ssize_t stop,
     double[::1] wrong_out, double[::1] margin_out,
 ):
-    """Judge samples start to stop: add mistakes' weights to wrong_out, and lower margin_out, both by learner."""
+    """Add the weights of each learner's mistakes to wrong_out, and lower margin_out to its least label times score."""
     cdef rows_t r
     cdef hyperplanes_t p
     cdef const floating* x = &data[0] if data.shape[0] else NULL
@@ -560,7 +564,7 @@ def count_wrong(
         judge(&r, &p, joint, x, start, stop, &wrong_out[0], &margin_out[0])
 
 
-# Arguments: more than 8, because the C interface of an epoch, `epoch_f` in `_model.pxd`, has these arguments.
+# Arguments: more than 8, because it has the signature of the C interface, the type `epoch_f` in `_model.pxd`.
 cdef int take_epoch(
     const floating* X, Py_ssize_t n, Py_ssize_t d, const int* code, const int64_t* order, double eta, bint intercept,
     double* w, double* b, int64_t* mistakes

@@ -15,21 +15,21 @@ cdef extern from "linear_model/dot.h" nogil:
     double add_and_dot_f(double* w, double step, const float* x, const float* z, Py_ssize_t n)
 
 cdef enum:
-    AHEAD = 16  # a dense row is prefetched when the sample this number of places before it is learned from
+    AHEAD = 16  # a dense row is prefetched while the sample this number of places before it is processed
 
 ctypedef struct rows_t:
     Py_ssize_t d
     Py_ssize_t n_rows
-    const int64_t* order   # the row number of each sample; NULL: sample i is row i
-    # (n_rows + 1,) the first entry of each sparse row, and the end of the last one; NULL: rows are dense
+    const int64_t* order   # the row number of each sample; NULL: sample i is row i of the data
+    # (n_rows + 1,) the index of each sparse row's first entry, then the number of all entries; NULL: rows are dense
     const int64_t* indptr
     const int* index       # the column number of each entry of sparse rows
     bint ones              # whether every stored entry of the sparse rows is 1
     const int* code        # (n_rows,): the index of each row's class
-    # (n_rows,): the factor of each row's step, such as its sample weight; NULL: all factors are 1
+    # (n_rows,): the factor of the length of each row's step, for example its sample weight; NULL: all factors are 1
     const double* cost
 
-ctypedef fused number:  # the type of the weights w; `floating` is the type of the rows
+ctypedef fused number:  # the type of weights w, while `floating` is the type of rows
     float
     double
 
@@ -38,9 +38,9 @@ ctypedef struct hyperplanes_t:
     const int* positive    # (n,): the index of the class on each hyperplane's positive side
     double* w              # (n, d): the weight vector of each hyperplane
     double* b              # (n,): the intercept of each hyperplane
-    # (n,): for each hyperplane the class weight of its positive class; in joint learning the weight of class k
+    # (n,): the class weight for a step on a sample of each hyperplane's positive class; in joint learning of class k
     const double* up
-    const double* down     # (n,): for each hyperplane the class weight of all other classes
+    const double* down     # (n,): the class weight for a step on a sample of any other class
 
 
 cdef inline vec_d load(const number* x) noexcept nogil:
@@ -61,7 +61,7 @@ cdef inline double dot_dense(const number* w, const floating* x, Py_ssize_t n) n
 
 
 cdef inline void add(double* w, double step, const floating* x, const int* index, Py_ssize_t n) noexcept nogil:
-    """w += step x. For a dense row `index` is NULL; for a sparse row of ones x is NULL."""
+    """Add step times row x to the weights w; `index` is NULL for a dense row, and x for a sparse row of ones."""
     cdef Py_ssize_t j
     if x == NULL:
         for j in range(n):
@@ -106,7 +106,7 @@ cdef inline double dot(const double* w, const floating* x, const int* index, Py_
 
 
 cdef inline void prefetch_row(const rows_t* r, const floating* data, Py_ssize_t sample, Py_ssize_t end) noexcept nogil:
-    """Prefetch the first 2 kB of the dense row of a sample, if the sample is before `end`."""
+    """Prefetch the first 2 kB of the dense row of a sample; `end` and later samples are not prefetched."""
     cdef const char* row
     cdef Py_ssize_t at
     if sample < end:
@@ -119,7 +119,7 @@ cdef inline const floating* find_row(
     const rows_t* r, const floating* data, Py_ssize_t sample, Py_ssize_t end, Py_ssize_t* row, const int** index,
     Py_ssize_t* n,
 ) noexcept nogil:
-    """A pointer to the values of a sample's row; writes the row's number, columns (NULL if dense) and length n."""
+    """A pointer to a sample's row of values; writes the row's number, columns (NULL if dense) and length n."""
     row[0] = sample if r.order == NULL else r.order[sample]
     if r.indptr == NULL:
         prefetch_row(r, data, sample + AHEAD, end)

@@ -14,7 +14,8 @@
 #define INLINED static inline
 #endif
 
-/* Names s0, s1, ... for the vectors that have the 16 lanes, since GCC would keep an array of vectors in memory. */
+/* EACH(op) expands op for each of the vectors s0, s1, ... that together have 16 lanes. They are single variables, since
+ * GCC would keep an array of vectors in memory. */
 #define EACH_2(op) op(0) op(1)
 #define EACH_4(op) EACH_2(op) op(2) op(3)
 #define EACH_8(op) EACH_4(op) op(4) op(5) op(6) op(7)
@@ -38,7 +39,8 @@
 INLINED vec_d load_d(const double *x) { return *(const vec_d *)x; }
 INLINED vec_d load_f(const float *x) { return widen(x); }
 
-/* A mask of the first n lanes, n > 0, or of all lanes if a vector has fewer. */
+/* The first n > 0 lanes of a vector or, if it has fewer, all its lanes: FIRST(n) is a mask of them; first_d and first_f
+ * load them, with zeros in the lanes after them; store_first stores them. */
 #if LANES_D == 8 && defined(__AVX512VL__)
 #define FIRST(n) ((__mmask8)((n) >= 8 ? 255 : (1 << (n)) - 1))
 INLINED vec_d first_d(const double *x, ptrdiff_t n) { return _mm512_maskz_loadu_pd(FIRST(n), x); }
@@ -70,7 +72,7 @@ INLINED void store_first(double *x, vec_d a, ptrdiff_t n)
 }
 #endif
 
-/* The inner product w.x. */
+/* Defines a function: the inner product of weights w and numbers x, of the types a and b (d: double, f: float). */
 #define DOT(name, a, b)                                                                       \
     INLINED double name(const a##_number *w, const b##_number *x, ptrdiff_t n)                \
     {                                                                                         \
@@ -94,7 +96,8 @@ INLINED void store_first(double *x, vec_d a, ptrdiff_t n)
 #define PART_df(v) PART(v, d, f)
 #define PART_ff(v) PART(v, f, f)
 
-/* w += step x, and at the same time the product w.z with the new w, which need not wait until w is stored. */
+/* Defines a function that adds step times row x to the weights w, and returns the inner product of the new w and the
+ * next row z. One loop does both, so that the product need not wait until w is stored. */
 #define ADD_AND_DOT(name, b)                                                                  \
     INLINED double name(double *w, double step, const b##_number *x, const b##_number *z, ptrdiff_t n) \
     {                                                                                         \

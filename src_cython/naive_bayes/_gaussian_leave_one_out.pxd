@@ -25,8 +25,9 @@ from _vector cimport LANES_D, fmadd_d, largest_d, max_d, spread_d, sum_d, vec_d
 cdef struct gaussians_t:
     Py_ssize_t d
     Py_ssize_t n_classes
-    Py_ssize_t widest        # the column with the largest sum of squares about the mean, over all rows
-    double smoothing         # epsilon, which is added to variances, divided by the largest variance of a column
+    Py_ssize_t widest        # the column with the largest sum of squares about the mean of all rows
+    # the number epsilon, which is added to all variances, as a share of the largest variance of a column
+    double smoothing
     double epsilon
     double steepest          # the largest 1 / variance of any class and column
     const double* count      # (n_classes + 1,) the number of rows of each class, then of all rows
@@ -36,30 +37,34 @@ cdef struct gaussians_t:
     # (2, n_classes) the log prior of each class, with all rows and without one row of the class
     const double* log_prior
     const double* inverse    # (n_classes, d) 1 / v, where v is the variance of the column in the class
-    # (n_classes, 3) for each class the sum over columns of log v, the sum of 1 / v, and the largest 1 / v
+    # (n_classes, 3) for each class the sum over columns of log v, the sum of 1 / v, and the largest 1 / v, where v is
+    # the variance of the column in the class
     const double* sums
     Py_ssize_t width         # the number of classes, rounded up to a multiple of a SIMD vector's length
-    # (d, width) A = 1 / v, the quadratic coefficients in the log joints (see the top of this file)
+    # (d, width) A = 1 / variance; the log joint of a row is base - 1/2 sum_j t_j (A_j t_j + B_j), where t is the row
+    # minus the mean of all rows
     const double* A
-    # (d, width) B = -2 (mean - centre) / v, the linear coefficients in the log joints (see the top of this file)
+    # (d, width) B = -2 (mean of the class - mean of all rows) / variance; the log joint of a row is base - 1/2 sum_j
+    # t_j (A_j t_j + B_j), where t is the row minus the mean of all rows
     const double* B
-    const double* base       # (width,) the constant term of each class's log joint (see the top of this file)
-    const double* top        # (n_classes,) for each class the log joint at its mean, the highest possible one
-    double highest           # the largest log joint at the mean of any class
-    double off               # a bound of the absolute rounding error of a log joint; a relative error must be added
+    const double* base       # (width,) the log joint of each class at the mean of all rows
+    const double* top        # (n_classes,) the log joint of each class at the mean of the class, where it is highest
+    double highest           # the largest entry of `top`, the highest log joint of any class at any row
+    # a bound of the rounding error of a log joint; a share of the log joint's size must be added
+    double off
 
 
-# The results for the rows of a call; the first entry of an array is for row 0 of X.
+# The results of leave-one-out for the rows of a call, in arrays whose first entry is for row 0 of X.
 cdef struct left_out_t:
-    int32_t* code   # the predicted class of each row
-    uint8_t* lost   # for each row, whether too few digits remain for a prediction
+    int32_t* code   # the predicted class of each row, by the fit without the row
+    uint8_t* lost   # for each row, 1 if too few digits remain, so that the caller must fit again without the row
 
 
 cdef inline void leave_out_rows(
     const gaussians_t* g, const rows_t* X, const int32_t* code, Py_ssize_t start, Py_ssize_t stop, left_out_t* out,
     double* scratch
 ) noexcept nogil:
-    """Predict the class of each row from start to stop by the fit without it; `scratch` has 4 (d + width) doubles."""
+    """Predict the class of rows [start, stop), each by the fit without it; `scratch` has 4 (d + width) doubles."""
     cdef Py_ssize_t d = g.d, i, j, r, first = start
     cdef double share = 1 / (g.count[g.n_classes] - 1), t, delta
     cdef const double* centre = g.mean + g.n_classes * d
@@ -73,8 +78,8 @@ cdef inline void leave_out_rows(
         score_four(g, scratch, joint)
         for r in range(min(4, stop - first)):
             i = first + r
-            # delta, the change of epsilon, has either sign, and is bounded by the column with the largest sum of
-            # squares
+            # delta, the change of epsilon, has either sign; its size is bounded by means of the column with the largest
+            # sum of squares
             t = scratch[r * d + g.widest]
             delta = (g.epsilon + g.smoothing * t * t * (1 + share)) * share
             out.lost[i] = 0
@@ -85,7 +90,7 @@ cdef inline void leave_out_rows(
 
 
 cdef inline void score_four(const gaussians_t* g, const double* t, double* joint) noexcept nogil:
-    """Write the log joints of four rows, with all rows in the fit; t: the rows minus the centre."""
+    """Write the log joints of four rows by the fit with all rows; t: the four rows minus the mean of all rows."""
     cdef Py_ssize_t d = g.d, j, k, v
     cdef vec_d a, b, t0, t1, t2, t3, s0, s1, s2, s3
     cdef const vec_d* base
@@ -120,7 +125,7 @@ cdef inline void score_four(const gaussians_t* g, const double* t, double* joint
 # h = Q n / (n - 1)^2 + rho, if the change of epsilon changes each variance by at most a share rho of it. The other
 # classes are bounded in the same way. The bound of a class is monotone in its log joint, so the best two classes
 # decide.
-@cdivision(True)  # a class may have n = 1 row, so that 1 / (n - 1) is infinite
+@cdivision(True)  # the row may be the only one of its class, so that n is 1 and 1 / (n - 1) is infinite
 cdef inline int32_t certain_class(const gaussians_t* g, const double* joint, Py_ssize_t c, double rho) noexcept nogil:
     cdef Py_ssize_t k
     cdef int32_t found = 0
@@ -161,7 +166,7 @@ cdef inline int32_t class_without(const gaussians_t* g, const double* x, Py_ssiz
         else:
             score += distance_without(g, k, x, n, held, left, lost)
         score = g.log_prior[held * g.n_classes + k] - 0.5 * score
-        if best == -INFINITY or score > best + 1e-12 * fabs(best):  # of classes with equal log joints the first wins
+        if best == -INFINITY or score > best + 1e-12 * fabs(best):  # if log joints are equal, the first class wins
             best = score
             found = k
     return found
@@ -170,7 +175,7 @@ cdef inline int32_t class_without(const gaussians_t* g, const double* x, Py_ssiz
 cdef inline double largest_left(
     const double* x, Py_ssize_t d, const double* m, const double* M, double n, uint8_t* lost
 ) noexcept nogil:
-    """The largest M' (top of this file) over columns, of all rows; sets `lost` if one loses over half of its digits."""
+    """The largest sum of squares of a column without row x; sets `lost` if one loses over half of its digits."""
     cdef Py_ssize_t j = 0
     cdef double t, left, largest = 0, missing = 0, share = n / (n - 1)
     cdef vec_d u, v, high = spread_d(0), low = spread_d(0)
@@ -196,7 +201,7 @@ cdef inline double largest_left(
 cdef inline double near_distance(
     const double* x, Py_ssize_t d, const double* m, const double* inverse, double delta
 ) noexcept nogil:
-    """The sum of (x - m)^2 / (v + delta) over columns, to first order in delta, the change of epsilon."""
+    """The sum over columns of (x - mean)^2 / (variance + delta) in a class, to first order in the change delta."""
     cdef Py_ssize_t j = 0
     cdef double t, total
     cdef vec_d u, w, s = spread_d(0)
@@ -216,7 +221,7 @@ cdef inline double near_distance(
 # The sum over columns of (x - m)^2 / v + log(v / u), for the mean m and variance v of class k by the fit without row x,
 # and the variance u by the fit with all rows. The class has n rows without x; `held`: whether x is one of its rows in
 # the fit. All ratios v / u are above 1e-8, or x is marked as lost: so a product of 32 ratios does not underflow.
-@cdivision(True)  # the debug build's check of divisors does not work on vectors
+@cdivision(True)  # the debug build's check for division by zero cannot be compiled for vectors
 cdef inline double distance_without(
     const gaussians_t* g, Py_ssize_t k, const double* x, double n, bint held, double epsilon, uint8_t* lost
 ) noexcept nogil:

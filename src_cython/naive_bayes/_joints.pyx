@@ -28,11 +28,11 @@ cdef struct joints_t:
     Py_ssize_t stop
     Py_ssize_t n_classes
     Py_ssize_t width   # the number of classes, rounded up to a multiple of a SIMD vector's length
-    double* joint      # (rows, n_classes) the log joints, from row 0 of X on
+    double* joint      # (rows, n_classes) the log joints; the first entry is for row 0 of X
 
 
 cdef inline void add_lanes(const joints_t* to, Py_ssize_t i, Py_ssize_t k, vec_d a) noexcept nogil:
-    """Add the lanes of vector a to the log joints of row i and classes k, k + 1, ..., as far as there are classes."""
+    """Add the lanes of vector a to the log joints of row i, for class k and the classes after it that exist."""
     cdef double* out = to.joint + i * to.n_classes + k
     cdef Py_ssize_t lane, n = min(LANES_D, to.n_classes - k)
     if n == LANES_D:
@@ -42,7 +42,8 @@ cdef inline void add_lanes(const joints_t* to, Py_ssize_t i, Py_ssize_t k, vec_d
         out[lane] += (<double*> &a)[lane]
 
 
-# joint[i, k] += constant[k] + sum_j weight[j, k] (x_ij - mean[j, k])^2; `scratch` has 4 d doubles
+# Gaussian log densities: joint[i, k] += constant[k] + sum_j weight[j, k] (x_ij - mean[j, k])^2 for row i, class k and
+# column j; `scratch` has 4 d doubles
 cdef void add_squares(
     const rows_t* X, const joints_t* to, const double* mean, const double* weight, const double* constant,
     double* scratch
@@ -72,8 +73,9 @@ cdef void add_squares(
                 add_lanes(to, i + r, k, a[r])
 
 
-# joint[i, k] += constant[k] + sum_j coef[j, k] x_ij; with a threshold, x_ij is replaced by 1 if it is above, else by 0.
-# `threshold` is NULL if there is none; `scratch` has 4 d doubles.
+# Linear scores of dense rows: joint[i, k] += constant[k] + sum_j coef[j, k] x_ij for row i, class k and column j. With
+# a threshold, x_ij is replaced by 1 if it is above, else by 0; `threshold` is NULL if there is none. `scratch` has 4 d
+# doubles.
 cdef void add_products(
     const rows_t* X, const joints_t* to, const double* coef, const double* constant, const double* threshold,
     double* scratch
@@ -102,8 +104,8 @@ cdef void add_products(
                 add_lanes(to, i + r, k, a[r])
 
 
-# joint[i, k] += constant[k] + sum_j coef[j, k] x_ij for sparse rows; with a threshold, x_ij is replaced by 1 if it is
-# above, else by 0.
+# Linear scores of sparse rows: joint[i, k] += constant[k] + sum_j coef[j, k] x_ij for row i, class k and column j. With
+# a threshold, x_ij is replaced by 1 if it is above, else by 0; `threshold` is NULL if there is none.
 cdef void add_sparse_products(
     const csr_t* X, const real* value, const joints_t* to, const double* coef, const double* constant,
     const double* threshold
@@ -123,8 +125,9 @@ cdef void add_sparse_products(
             add_lanes(to, i, k, a)
 
 
-# joint[i, k] += constant[k] + sum_j table[first[j] + x_ij, k]; the last entry of a column is for all unknown
-# categories. NaN, a missing value, adds nothing. `scratch` has d doubles.
+# Log probabilities of categories: joint[i, k] += constant[k] + sum_j table[first[j] + x_ij, k] for row i, class k and
+# column j. The last entry of a column in the table is for all unknown categories. NaN, a missing value, adds nothing.
+# `scratch` has d doubles.
 cdef void add_entries(
     const rows_t* X, const joints_t* to, const int64_t* first, const double* table, const double* constant,
     double* scratch
@@ -144,26 +147,31 @@ cdef void add_entries(
 
 
 cdef inline int64_t entry_of(double x, const int64_t* first, Py_ssize_t j) noexcept nogil:
-    """The index of the entry for category x of column j in the table of all columns; the last one if x is unknown."""
+    """The row of the table of log probabilities for category x of column j: the column's last row if x is unknown."""
     cdef int64_t last = first[j + 1] - 1
     return first[j] + <int64_t> x if 0 <= x < last - first[j] else last
 
 
-# The density of a numeric column in one class: a mean of m normal densities, centred at the cells, weighted by counts.
+# The density of a numeric column in one class: a mean of m normal densities of standard deviation h, which are centred
+# at training values and weighted by their counts.
 cdef struct density_t:
-    const double* cell   # (m,) the centres of the normal densities, ascending
-    const double* count  # (m,) the count of training values in each cell, above 0
+    const double* cell   # (m,) the cells: the centres of the normal densities, ascending
+    const double* count  # (m,) the number of training values at each centre, above 0
     Py_ssize_t m
     double h
-    double slack         # log(the largest count) + log(m) + 42; it sets the distance beyond which cells are skipped
-    double constant      # the logarithm of the number by which the sum of densities is divided
+    # log(the largest count) + log(m) + 42; it sets the distance from x beyond which normal densities are negligible and
+    # are skipped
+    double slack
+    double constant      # the logarithm of the number by which the weighted sum of normal densities is divided
 
 
-# log(sum_a count[a] exp(-(x - cell[a])^2 / 2 h^2)) - constant
+# The log density at x of a numeric column in one class:
 #
-# The cells at a distance of more than r from x are skipped. All their terms together are below 2^-60 of the term of the
-# nearest cell, if r^2 / (2 h^2) = top + slack - log(count of the nearest cell), where -top is the exponent in that
-# term.
+#     log(sum_a count[a] exp(-(x - cell[a])^2 / 2 h^2)) - constant
+#
+# Cells at a distance of more than r from x are skipped. All their terms together are below 2^-60 of the term of the
+# nearest cell, if r^2 / (2 h^2) = top + slack - log(count of the nearest cell), where -top is the exponent in the term
+# of the nearest cell.
 cdef double log_density(const density_t* p, double x) noexcept nogil:
     cdef Py_ssize_t a, last
     cdef double t, top, reach, total, scale = -0.5 / (p.h * p.h)
@@ -192,7 +200,7 @@ cdef double log_density(const density_t* p, double x) noexcept nogil:
 
 
 cdef inline Py_ssize_t first_from(const double* cell, Py_ssize_t m, double x) noexcept nogil:
-    """The index of the first of m ascending cells that is at least x; m if there is none."""
+    """The index of the first of m ascending cells that is at least x; m if all cells are below x."""
     cdef Py_ssize_t low = 0, high = m, middle
     while low < high:
         middle = (low + high) // 2
@@ -246,7 +254,7 @@ def squares(
     X, const double[:, ::1] mean, const double[:, ::1] weight, const double[::1] constant,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] joint
 ):
-    """Add Gaussian log densities to rows start to stop of `joint`; parameters are padded, with classes as last axis."""
+    """Add Gaussian log densities to rows [start, stop) of the log joints; parameters have a padded axis of classes."""
     cdef rows_t rows = rows_of(X)
     cdef joints_t to = joints_of(joint, mean.shape[1], start, stop)
     cdef double[::1] scratch = np.empty(4 * rows.d)
@@ -258,7 +266,7 @@ def products(
     X, const double[:, ::1] coef, const double[::1] constant, threshold,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] joint
 ):
-    """Add linear scores to rows start to stop of `joint`; threshold: a number, or None."""
+    """Add linear scores to rows [start, stop) of the log joints; threshold: a number that makes X binary, or None."""
     cdef double limit = 0 if threshold is None else threshold
     cdef const double* above = NULL if threshold is None else &limit
     cdef rows_t rows = rows_of(X)
@@ -272,7 +280,7 @@ def sparse_products(
     X, const real[::1] data, const double[:, ::1] coef, const double[::1] constant, threshold,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] joint
 ):
-    """Add linear scores to rows start to stop of `joint`, for a `Csr` X with its values `data`."""
+    """Add linear scores to rows [start, stop) of the log joints, for a `Csr` X with its values `data`."""
     cdef double limit = 0 if threshold is None else threshold
     cdef const double* above = NULL if threshold is None else &limit
     cdef const real* values = &data[0] if data.shape[0] else NULL
@@ -286,7 +294,7 @@ def entries(
     X, const int64_t[::1] first, const double[:, ::1] table, const double[::1] constant,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] joint
 ):
-    """Add the entries of the table for the categories of rows start to stop to `joint`."""
+    """Add the log probabilities of the rows' categories to rows [start, stop) of the log joints."""
     cdef rows_t rows = rows_of(X)
     cdef joints_t to = joints_of(joint, table.shape[1], start, stop)
     cdef double[::1] scratch = np.empty(rows.d)
@@ -298,7 +306,7 @@ def densities(
     const double[::1] x, const double[::1] cell, const double[::1] count, double h, double slack, double constant,
     double[::1] out
 ):
-    """Write the log densities of x for a sum of normal densities; `density_t` describes the parameters."""
+    """Write the log density of each number in x: that of a sum of normal densities, with the fields of `density_t`."""
     cdef density_t p = density_t(&cell[0], &count[0], cell.shape[0], h, slack, constant)
     cdef Py_ssize_t i
     with nogil:
@@ -313,7 +321,7 @@ def normalise(double[:, ::1] joint, Py_ssize_t start, Py_ssize_t stop, bint log_
 
 
 def decide(const double[:, ::1] joint, Py_ssize_t start, Py_ssize_t stop, int32_t[::1] code):
-    """Write the class with the largest log joint for each row; of equal ones the first."""
+    """Write the class with the largest log joint of each row; if log joints are equal, the first class wins."""
     with nogil:
         decide_rows(&joint[0, 0], joint.shape[1], start, stop, &code[0])
 
@@ -370,7 +378,7 @@ cdef void rule_out(
 cdef int joint_rows(
     const model_t* model, const real* X, Py_ssize_t n, double* joint, char* work
 ) noexcept nogil:
-    """Write log P(x, class) of n rows; `work` has 4 n_features + n_outputs doubles."""
+    """Write log P(x, class) of n rows for a naive Bayes model; `work` has 4 n_features + n_outputs doubles."""
     cdef const bayes_t* b = &model.bayes
     cdef Py_ssize_t d = model.n_features, K = model.n_outputs, i, k
     cdef double* scratch = <double*> work

@@ -1,8 +1,8 @@
 # Sufficient statistics of classes, in one read of the rows.
 #
 # in:      rows, dense of any type or CSR; the class and the weight of each row
-# changed: arrays (class, column), to which the rows of a span are added in their order. Spans have fixed lengths, so
-#          that the bits do not depend on the number of threads.
+# changed: arrays (class, column), to which the rows of a span, a range of rows, are added in their order. Spans have
+#          fixed lengths, so that the bits do not depend on the number of threads.
 from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
@@ -27,7 +27,7 @@ cdef struct labelled_t:
 cdef inline labelled_t labelled(
     const int32_t[::1] code, const double[::1] weight, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """The struct of rows start to stop; `weight` is empty if all weights are 1."""
+    """A struct of the rows [start, stop) with their classes and weights; `weight` is empty if all weights are 1."""
     cdef labelled_t rows
     rows.start, rows.stop, rows.code, rows.weight = start, stop, &code[0], NULL
     if weight.shape[0]:
@@ -49,16 +49,18 @@ cdef inline double weight_of(const labelled_t* rows, Py_ssize_t i) noexcept nogi
 # Rows are added four at a time to a class, so that the sums are read and written once for four rows; up to three rows
 # of a class wait for a fourth.
 cdef struct moments_t:
-    # (classes,) the sum of the weights of each class's rows; 0: the shift of the class is not set yet
+    # (classes,) the sum of the weights of each class's rows; 0: no row has been added, and the shift is not set yet
     double* count
-    double* shift       # (classes, d) the shift of each class: its first row in the span
-    double* sums        # (classes, d) the sum of w (x - shift) of each class
-    double* squares     # (classes, d) the sum of w (x - shift)^2 of each class
-    int64_t* waiting    # (classes, 4) for each class, the number of rows that wait for a fourth, and their row numbers
+    double* shift       # (classes, d) the row subtracted from each class's rows: the first of them
+    double* sums        # (classes, d) for each class the sum over its rows x of w (x - shift)
+    double* squares     # (classes, d) for each class the sum over its rows x of w (x - shift)^2
+    # (classes, 4) for each class, the number of its rows that are not added yet, as rows are added in fours, and the
+    # numbers of these rows
+    int64_t* waiting
 
 
 cdef void sum_moments(const rows_t* X, const labelled_t* rows, moments_t* m, double* scratch) noexcept nogil:
-    """Add rows to the moments of their classes; the last rows of a class may wait. `scratch` has 4 d doubles."""
+    """Add rows to the moments of their classes, in fours; up to three of a class wait. `scratch` has 4 d doubles."""
     cdef Py_ssize_t d = X.d, i, j, k
     cdef int64_t* waiting
     cdef const double* x
@@ -86,7 +88,7 @@ cdef void sum_moments(const rows_t* X, const labelled_t* rows, moments_t* m, dou
 cdef void add_four(
     const rows_t* X, const int64_t* row, Py_ssize_t n, const double* weight, moments_t* m, Py_ssize_t k, double* scratch
 ) noexcept nogil:
-    """Add n rows to class k; if n is less than four, the last row is repeated with weight 0."""
+    """Add up to four rows to the moments of class k; in place of missing rows, the last row is added with weight 0."""
     cdef Py_ssize_t d = X.d, r
     cdef const float* f[4]
     cdef const double* x[4]
@@ -131,7 +133,8 @@ cdef inline void add_four_rows(
             squares[j] += w[r] * t * t
 
 
-# sums[k, j] = sum w x, or with a threshold the sum of w over the rows with x above it. Sums of integers are exact.
+# For class k and column j, sums[k, j] is the sum of w x over the rows of the class or, with a threshold, the sum of w
+# over those of its rows whose x is above the threshold. Sums of integers are exact.
 cdef void sum_columns(
     const rows_t* X, const labelled_t* rows, const double* threshold, double* sums, double* scratch
 ) noexcept nogil:
@@ -205,7 +208,7 @@ cdef Py_ssize_t raise_largest(
 cdef void count_categories(
     const rows_t* X, const labelled_t* rows, const int64_t* first, double[:, ::1] counts, double* scratch
 ) noexcept nogil:
-    """counts[first[j] + category, class] += weight, for column j of each row; `scratch` has d doubles."""
+    """Add each row's weight to counts[first[j] + category, class], for each column j; `scratch` has d doubles."""
     cdef Py_ssize_t i, j
     cdef double w
     cdef const double* x
@@ -238,7 +241,7 @@ def moments(X, const int32_t[::1] code, const double[::1] weight, Py_ssize_t sta
 
 
 def waiting_moments(X, const double[::1] weight, state):
-    """Add the rows that wait in a `ClassMoments` to its sums."""
+    """Add the rows that wait in a `ClassMoments`, up to three of each class, to its sums."""
     cdef rows_t array = rows_of(X)
     cdef moments_t m = moments_of(state)
     cdef Py_ssize_t k, n_classes = len(state.count)
@@ -254,7 +257,7 @@ def sums(
     X, const int32_t[::1] code, const double[::1] weight, Py_ssize_t start, Py_ssize_t stop,
     threshold, double[:, ::1] out
 ):
-    """Add rows start to stop to the sums of their classes; with a threshold, add the weights of values above it."""
+    """Add rows [start, stop) to the sums of their classes; with a threshold, add up the weights of values above it."""
     cdef rows_t array = rows_of(X)
     cdef labelled_t rows = labelled(code, weight, start, stop)
     cdef double limit = 0 if threshold is None else threshold
@@ -268,7 +271,7 @@ def sparse_sums(
     X, const real[::1] data, const int32_t[::1] code, const double[::1] weight, Py_ssize_t start, Py_ssize_t stop,
     threshold, double[:, ::1] out
 ):
-    """Add rows start to stop of a `Csr`, which has at least one entry, to the sums of their classes, as `sums` does."""
+    """Add rows [start, stop) of a `Csr` with at least one entry to the sums of their classes, as `sums` does."""
     cdef csr_t sparse = csr_of(X)
     cdef labelled_t rows = labelled(code, weight, start, stop)
     cdef double limit = 0 if threshold is None else threshold

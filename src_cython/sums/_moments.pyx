@@ -19,7 +19,7 @@ from _vector cimport LANES_D, fmadd_d, prefetch, spread_d, vec_d, widen
 cdef enum:
     AHEAD = 512  # while a value of X is read, the value that is this number of values ahead is prefetched
     WIDE = 2 * LANES_D  # the number of columns of a tile of the Gram matrix; a tile has 4 rows
-    PANEL_ROWS = 48  # the number of rows of a panel, which are shifted and copied together
+    PANEL_ROWS = 48  # the number of rows of a panel, a copy of rows after subtraction of the shift
 
 TILE = max(WIDE, 4)  # the number of columns of the Gram matrix is rounded up to a multiple of TILE
 
@@ -94,7 +94,7 @@ cdef void add_tile(
 
 
 cdef void add_panel(const double* panel, Py_ssize_t n_rows, Py_ssize_t width, double* gram) noexcept nogil:
-    """Add a panel's products to the tiles of the Gram matrix on the diagonal or right of it."""
+    """Add the products of a panel's columns to the Gram matrix, in its tiles on the diagonal or right of it."""
     cdef Py_ssize_t i, j = 0
     while j < width:
         i = 0

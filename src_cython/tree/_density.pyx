@@ -24,33 +24,34 @@ from tree._partition cimport halves_t, mark_sides, partition
 from tree._general_split cimport best_t, consider, start_search
 
 cdef enum:
-    FEATURE = 0  # FEATURE to MISSING are numbers of columns of the array `nodes`
+    FEATURE = 0  # FEATURE to MISSING are column indices of the array `nodes`, which has a row for each written node
     SIZE = 1
     BELOW = 2
     ABOVE = 3
     MISSING = 4
     NODE_INTS = 5
-    START = 0  # START to LIST are column indices of the array `stack`
+    START = 0  # START to LIST are column indices of the array `stack`, which has a row for each waiting node
     STOP = 1
     LIST = 2
     STACK_INTS = 3
-    # column indices of `boxes`: VOLUME has a box's volume; from ENDS on are its lower ends and then its upper ends
+    # VOLUME and ENDS are column indices of the array `boxes`, which has a row for each waiting node: the volume of its
+    # box is in the column VOLUME, and the box's lower and then upper ends are in the columns from ENDS on
     VOLUME = 0
     ENDS = 1
-    ROWS = 0  # ROWS to VOLUME_OUT are column indices of the array `numbers`
+    ROWS = 0  # ROWS to VOLUME_OUT are column indices of the array `numbers`, which has a row for each written node
     RISK = 1
     VOLUME_OUT = 2
 
-ctypedef struct cutting_t:  # the state of the split of the node on top of the stack
-    bint open  # whether the split of the node has begun
-    bint found  # whether the search for the best split has ended and has found one
-    Py_ssize_t feature  # the feature whose list is being searched or partitioned
-    Py_ssize_t place  # the number of rows that the next cut of this feature sends to the left
+ctypedef struct cutting_t:  # the state of splitting the node on top of the stack, which may be interrupted
+    bint open  # whether the search for the node's split has begun
+    bint found  # whether the search has ended with a split, by which the lists are now partitioned
+    Py_ssize_t feature  # the feature whose list is being searched for a cut, or partitioned
+    Py_ssize_t place  # the number of rows on the left of the next cut of `feature` to be tried
     Py_ssize_t best_feature
     best_t best
-    double threshold  # the threshold of the best cut so far
+    double threshold  # the threshold of the best cut of the node so far
 
-ctypedef struct part_t:  # pointers to the arrays of a `Part` of `growth.py`
+ctypedef struct part_t:  # a growing subtree: pointers to the arrays of a `Part` of `growth.py`, and their lengths
     int32_t* nodes
     double* numbers
     int64_t* stack
@@ -137,7 +138,7 @@ cdef Py_ssize_t search(
 
 
 cdef void write_node(part_t* p, const growth_t* g, const double* box) noexcept nogil:
-    """Write the node on top of the stack as a leaf."""
+    """Write the node on top of the stack of waiting nodes to the tree's arrays, as a leaf."""
     cdef const int64_t* node = p.stack + (p.n_waiting - 1) * STACK_INTS
     cdef int32_t* record = p.nodes + p.n_nodes * NODE_INTS
     cdef double* numbers = p.numbers + p.n_nodes * (VOLUME_OUT + 1)

@@ -36,7 +36,7 @@ cdef inline bint goes_left(const step_t* step, const uint64_t* subsets, const fl
         if not (value >= 0 and value < subset[0]):
             return missing_left
         return subset[1 + (<uint64_t> value >> 6)] >> (<uint64_t> value & 63) & 1
-    # no branch on the comparison with the threshold, since half of its predictions would fail
+    # the comparison with the threshold is not a branch, since the processor would predict half of such branches wrong
     return (value <= step.threshold) | ((value != value) & missing_left)
 
 
@@ -128,7 +128,7 @@ def unpack(const int64_t[:, ::1] steps, double[::1] threshold_out, int32_t[::1] 
 
 
 def depths(const int32_t[::1] right, int64_t[::1] depth_out):
-    """Write the depth of each node; node i is a leaf if right[i] == i."""
+    """Write the depth of each node; right[i] is the right child of node i, or i itself for a leaf."""
     cdef Py_ssize_t i, n = right.shape[0]
     with nogil:
         depth_out[0] = 0
@@ -138,11 +138,12 @@ def depths(const int32_t[::1] right, int64_t[::1] depth_out):
 
 
 def is_tree(const int32_t[::1] right):
-    """Whether the nodes form one tree in pre-order; node i is a leaf if right[i] == i."""
+    """Whether the nodes form one tree in pre-order; right[i] is the right child of node i, or i itself for a leaf."""
     cdef Py_ssize_t i, n = right.shape[0], n_open = 0
     cdef int32_t[::1] waiting = right.copy()
     for i in range(n):
-        # right children come in the reverse order of their parents, each directly after the parent's left subtree
+        # a leaf ends a left subtree, so the next node must be the right child of the last parent that still waits for
+        # one
         if right[i] == i:
             if i + 1 == n:
                 return n_open == 0
@@ -158,7 +159,7 @@ def is_tree(const int32_t[::1] right):
 
 
 def keep(const int32_t[::1] right, const uint8_t[::1] collapsed, uint8_t[::1] kept_out):
-    """Write a mask of the nodes that remain when the collapsed nodes become leaves."""
+    """Write a mask of the nodes that remain in the tree when the nodes marked in `collapsed` become leaves."""
     cdef Py_ssize_t i = 0, j, n = right.shape[0]
     with nogil:
         for j in range(n):

@@ -1,7 +1,7 @@
 # The best cut of a node's rows, for any criterion, with weights, several outputs and monotonic constraints.
 #
-# A larger score means purer sides. In the scores, l and r are the weights of the two sides, and l_k and r_k the weights
-# of class k on each side:
+# A larger score means purer sides. In the scores, l and r are the weights of the two sides, l_k and r_k the weights of
+# class k on each side, and w and y the weight and the target of a row:
 #
 #     gini                  sum_k l_k^2 / l + sum_k r_k^2 / r
 #     entropy               sum_k l_k log2 l_k + r_k log2 r_k - l log2 l - r log2 r
@@ -34,11 +34,11 @@ from tree._growth cimport (
 from tree._median cimport median_add, median_loss, median_of, median_start, median_t
 
 ctypedef struct order_t:  # the rows of a node in some order, which a cut divides: the first rows go to the left
-    const uint64_t* items  # (number of rows of the node,), the rows' items in this order
+    const uint64_t* items  # (number of rows of the node,): the items of the rows, which are entries of a sorted list
     Py_ssize_t feature
     Py_ssize_t first, last  # first, last: the least and the largest number of rows that a cut may send to the left
 
-ctypedef struct best_t:  # the best cut, found so far, of an order of a node's rows
+ctypedef struct best_t:  # the best cut found so far of a node's rows in one order
     double score  # the score of the best cut, rounded to fewer bits
     double bar  # a cut with a score below this cannot become the best after rounding
     Py_ssize_t cut  # the number of rows that the best cut sends to the left; -1: there is no cut yet
@@ -59,7 +59,7 @@ cdef inline double rounded(double score) noexcept nogil:
 
 
 cdef inline double noise(const node_t* node) noexcept nogil:
-    """A score for squared error below this is a rounding error and counts as 0, so that splits without gain tie."""
+    """The least score for squared error that counts: smaller ones are rounding errors, taken as 0, so that they tie."""
     return 1e-22 * node.impurity
 
 
@@ -68,7 +68,7 @@ cdef inline double above_noise(double score, double least) noexcept nogil:
 
 
 cdef inline void start_search(best_t* best, double floor) noexcept nogil:
-    """Begin a search without a cut; a cut must have a score of at least `floor`."""
+    """Begin a search: no cut is found yet, and only a cut whose score is at least `floor` will be taken."""
     best.score, best.bar, best.cut = floor, floor - fabs(floor) * 1e-12, -1
 
 
@@ -104,7 +104,7 @@ cdef inline double fixed_scale(double bound) noexcept nogil:
 
 
 cdef inline bint heavy_enough(const growth_t* g, double left, double right) noexcept nogil:
-    """Whether both sides have the least weight of a leaf, and more than 0."""
+    """Whether the rows on both sides of a cut have the least weight of a leaf, and more than 0."""
     return left >= g.min_leaf_weight and right >= g.min_leaf_weight and left > 0 and right > 0
 
 
@@ -156,7 +156,7 @@ cdef inline void scan_classes(
     cdef Py_ssize_t k, o, row
     cdef double scale = fixed_scale(node.weight), unit = 1 / scale, weight, other, score
     cdef int64_t w, left = 0
-    cdef int64_t* l = <int64_t*> scratch.sides  # no-cython-lint, because the name l is that of the formulas
+    cdef int64_t* l = <int64_t*> scratch.sides  # no-cython-lint: l is the name of the left side in the formulas
     cdef const int64_t* all_rows = l + g.n_values
     memset(l, 0, g.n_values * sizeof(int64_t))
     for k in range(1, order.last + 1):
@@ -173,12 +173,12 @@ cdef inline void scan_classes(
 
 
 cdef inline double y_log(double y, double mean) noexcept nogil:
-    """y log(y / mean); 0 for a y that rounding has made 0 or negative."""
+    """The term y log(y / mean) of a Poisson score, where y is a side's mean; 0 if rounding has made y 0 or negative."""
     return y * log(y / mean) if y > 0 else 0
 
 
 cdef inline order_t with_sums_above_zero(const growth_t* g, const node_t* node, const order_t* order) noexcept nogil:
-    """The order without cuts that leave one side without a positive y for some output, where a leaf would predict 0."""
+    """The order with fewer cuts: both sides must have a positive y of every output, or else a leaf would predict 0."""
     cdef Py_ssize_t n = node.stop - node.start, k, o
     cdef order_t kept = order[0]
     for o in range(g.n_outputs):
@@ -194,7 +194,7 @@ cdef inline order_t with_sums_above_zero(const growth_t* g, const node_t* node, 
 
 
 cdef inline double scale_of_sums(const growth_t* g, const node_t* node) noexcept nogil:
-    """A power of 2 that scales w (y - m) to whole numbers; a sum is at most weight times deviation, by Cauchy."""
+    """The power of 2 by which weight * (y - mean) becomes whole numbers whose sums over a node's rows fit int64."""
     cdef double most = 0
     cdef Py_ssize_t o
     if g.criterion == POISSON:
@@ -207,7 +207,7 @@ cdef inline double scale_of_sums(const growth_t* g, const node_t* node) noexcept
 cdef inline double score_of_sums(
     const growth_t* g, const node_t* node, const int64_t* l, double unit, double weight, double other
 ) noexcept nogil:
-    """A cut's score for squared error or Poisson; l: the left side's sums of weight * (y - mean), divided by `unit`."""
+    """A cut's score for squared error or Poisson; l: each output's sum on the left of weight * (y - mean) / unit."""
     cdef const double* m = node.values
     cdef double score = 0, total
     cdef Py_ssize_t o
@@ -223,14 +223,14 @@ cdef inline double score_of_sums(
 cdef inline int64_t scaled_part(
     const growth_t* g, const node_t* node, Py_ssize_t row, Py_ssize_t o, const int64_t* totals
 ) noexcept nogil:
-    """weight * (y - the node's mean), scaled to a whole number; for all rows of a node these numbers add up to 0."""
+    """A row's weight * (y - mean) for output o, scaled to a whole number; over the node's rows these add up to 0."""
     cdef double y = g.y[row * g.n_outputs + o] - node.values[o]
     cdef int64_t part = <int64_t> (weight_of(g, row) * y * node.scale)
     return part - totals[o] if row == node.odd_row else part
 
 
 cdef inline void read_totals(const growth_t* g, node_t* node, const scratch_t* scratch) noexcept nogil:
-    """Set the node's scale and total, and the second half of `sides`, which the scans of all features read."""
+    """Set the node's scale and total, and its sums for each class or output in the second half of `scratch.sides`."""
     cdef const uint64_t* list = list_of(g, node.list, node.start)
     cdef Py_ssize_t n = node.stop - node.start, k, o, row
     cdef double scale = fixed_scale(node.weight), y
@@ -255,14 +255,14 @@ cdef inline void read_totals(const growth_t* g, node_t* node, const scratch_t* s
 cdef inline void scan_sums(
     const growth_t* g, const node_t* node, const order_t* given, const scratch_t* scratch, best_t* best
 ) noexcept nogil:
-    """Search the cuts of an order of a node's rows, by squared error or Poisson deviance."""
+    """Search the cuts of a node's rows, which are in a given order, by squared error or Poisson deviance."""
     cdef order_t order = given[0]
     cdef Py_ssize_t k, o, row
     cdef double scale = fixed_scale(node.weight), weight_unit = 1 / scale, unit = 1 / node.scale
     cdef double weight, other, least = noise(node) * g.n_outputs
     cdef int64_t left = 0
     cdef const double* m = node.values
-    cdef int64_t* l = <int64_t*> scratch.sides  # no-cython-lint, because the name l is that of the formulas
+    cdef int64_t* l = <int64_t*> scratch.sides  # no-cython-lint: l is the name of the left side in the formulas
     cdef const int64_t* totals = l + g.n_outputs
     memset(l, 0, g.n_outputs * sizeof(int64_t))
     if g.criterion == POISSON:
@@ -282,7 +282,7 @@ cdef inline void scan_sums(
 
 
 cdef inline double whole_number(double y, double median, double scale) noexcept nogil:
-    """The whole number that stands for y - median, at most 2^50 in size; with scale 0 it is y itself."""
+    """y - median, scaled to a whole number of at most 2^50 in size; y itself if `scale` is 0."""
     # Sums of whole numbers are exact, so that cuts with the same two sides have scores of the same bits. 2^51 is added
     # so that the conversion to int64 rounds down, also for negative numbers.
     cdef double above_zero = 2251799813685248.0
@@ -309,13 +309,14 @@ cdef inline double scale_of_distances(const growth_t* g, const node_t* node, con
 cdef inline void scan_distances(
     const growth_t* g, const node_t* node, const order_t* order, const scratch_t* scratch, best_t* best
 ) noexcept nogil:
-    """Search the cuts by absolute error. Heaps give the losses of the first k rows for all k, then of the others."""
+    """Search the cuts by absolute error: heaps give the losses of the rows before and after each cut."""
     cdef Py_ssize_t n = node.stop - node.start, k, o, row
     cdef double weight = 0, scale = scale_of_distances(g, node, order), unit = 1 / scale if scale > 0 else 1, y
-    # loss[k]: the loss of the first k rows of the order plus that of the other rows
+    # loss[k]: the sum of absolute errors about the medians of the two sides of the cut after k rows
     cdef double* loss = scratch.losses + 4 * n
-    # With monotonic constraints left[k] and right[k] end as the last output's medians on the two sides of the cut after
-    # k rows. Otherwise left[k] is the number of row k - 1. Before the end, right[k] is the loss of the first k rows.
+    # With monotonic constraints, left[k] and right[k] end as the last output's medians on the two sides of the cut
+    # after k rows. Without constraints, left[k] keeps the scaled y of row k - 1 of the order. Until the second loop
+    # over k, right[k] is the loss of the first k rows.
     cdef double* left = loss + n
     cdef double* right = left + n
     cdef median_t m

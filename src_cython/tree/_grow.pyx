@@ -24,17 +24,17 @@ from tree._partition cimport halves_t, mark_sides, partition
 from tree._plain_split cimport IN_ORDER, MISSING_FIRST, arrange, first_at_least, read_total, split_t, try_feature
 
 cdef enum:
-    # FEATURE to MISSING are numbers of columns of the array `nodes`. The column FEATURE holds -1 for a leaf, and -2 - i
-    # where part i takes the place of the node.
+    # FEATURE to MISSING are column indices of the array `nodes`, which has a row for each written node. The column
+    # FEATURE has the feature of a split, -1 for a leaf, and -2 - i for a node that is the root of part i.
     FEATURE = 0
     SIZE = 1
-    # this column has the number of the row with the largest value on the left side of the split, or the index of the
-    # subset of categories that goes left; for a leaf, the number of any of its rows
+    # the column of `nodes` for the number of the row that has the split feature's largest value on the left side or,
+    # for a split of categories, the index of the subset that goes left; for a leaf, the number of any of its rows
     BELOW = 2
-    ABOVE = 3  # this column has the number of the row with the smallest value on the right side of the split
-    MISSING = 4  # this column has the side of missing values: 1 left, 0 right; -1 if no row of the node has one
+    ABOVE = 3  # the column of `nodes` for the row with the smallest value on the right side of the split
+    MISSING = 4  # the column of `nodes` for the side of missing values: 1 left, 0 right; -1: the node has none
     NODE_INTS = 5
-    START = 0  # START to CONSTANT are numbers of columns of the array `stack`
+    START = 0  # START to CONSTANT are column indices of the array `stack`, which has a row for each waiting node
     STOP = 1
     DEPTH = 2
     LIST = 3
@@ -42,11 +42,13 @@ cdef enum:
     PATH = 5
     CONSTANT = 6
     STACK_INTS = 7
-    WEIGHT = 0  # WEIGHT to VALUES are numbers of columns of the arrays `numbers` and `waiting`
+    # WEIGHT to VALUES are column indices of the arrays `numbers`, which has a row for each written node, and `waiting`,
+    # which has a row for each waiting node
+    WEIGHT = 0
     IMPURITY = 1
     VALUES = 2
 
-ctypedef struct part_t:  # pointers to the arrays of a `Part` of `growth.py`
+ctypedef struct part_t:  # a growing subtree: pointers to the arrays of a `Part` of `growth.py`, and their lengths
     int32_t* nodes
     double* numbers
     int64_t* stack
@@ -55,9 +57,10 @@ ctypedef struct part_t:  # pointers to the arrays of a `Part` of `growth.py`
     double* children
     int32_t* features
     Py_ssize_t n_nodes, n_waiting, n_words
-    # the capacities for n_nodes, n_waiting and n_words; the part's arrays are extended before these are exceeded
+    # the largest n_nodes, n_waiting and n_words with which another node fits into the arrays; beyond them, the arrays
+    # are extended first
     Py_ssize_t most_nodes, most_waiting, most_words
-    Py_ssize_t width  # the number of columns of `numbers` and of `waiting`
+    Py_ssize_t width  # the number of columns of the arrays `numbers` and `waiting`
     scratch_t scratch
 
 
@@ -191,7 +194,7 @@ cdef void push(part_t* p, const node_t* node) noexcept nogil:
 
 
 cdef void read_waiting(const part_t* p, Py_ssize_t below, node_t* node) noexcept nogil:
-    """Read the waiting node that has `below` other nodes above it on the stack."""
+    """Read a waiting node from the stack; `below` is the number of nodes above it, 0 for the top."""
     cdef int64_t* entry = p.stack + (p.n_waiting - 1 - below) * STACK_INTS
     cdef double* numbers = p.waiting + (p.n_waiting - 1 - below) * p.width
     node.start, node.stop, node.depth = entry[START], entry[STOP], entry[DEPTH]
@@ -201,7 +204,7 @@ cdef void read_waiting(const part_t* p, Py_ssize_t below, node_t* node) noexcept
 
 
 cdef void pop(const growth_t* g, part_t* p, node_t* node) noexcept nogil:
-    """Move the node on top of the stack to the nodes, as a leaf; a split may change it later."""
+    """Take the top off the stack of waiting nodes, and write this node as a leaf; a later split changes the record."""
     cdef int32_t* record = p.nodes + p.n_nodes * NODE_INTS
     cdef double* numbers = p.numbers + p.n_nodes * p.width
     read_waiting(p, 0, node)
@@ -280,13 +283,13 @@ cdef void write_subset(
 cdef void mark_short(
     const growth_t* g, const node_t* node, const split_t* s, int32_t* record
 ) noexcept nogil:
-    """Mark the side of each row of a node that is split by a short list, and record the two rows next to the cut."""
+    """Mark the side of each row for a split by a list without a common value, and record the rows next to the cut."""
     cdef const uint64_t* list = list_of(g, s.feature, node.start)
     cdef const uint64_t* rows = list_of(g, g.n_features, node.start)
     cdef Py_ssize_t n = node.stop - node.start, length = length_of(g, list, n), k, first
-    # the place in the short list where the rows that it omits would be
+    # the place in the feature's short list where the rows that it omits, those of a common value, would be
     cdef Py_ssize_t common = first_at_least(g, list, g.common[s.feature], 0, length)
-    cdef bint common_left = s.cut > common  # whether the rows that the short list omits go left
+    cdef bint common_left = s.cut > common  # whether the rows of the common value, which the short list omits, go left
     first = s.cut - (n - length) if common_left else s.cut
     record[BELOW] = record[ABOVE] = g.common_row[s.feature]
     if first > common or not common_left:
@@ -350,7 +353,7 @@ cdef void describe_children(
 cdef bint gains_enough(
     const growth_t* g, const node_t* node, const node_t* left, const node_t* right
 ) noexcept nogil:
-    """Whether the split reduces the impurity by at least min_decrease, relative to all rows, but for rounding."""
+    """Whether the split's decrease of impurity, weighted relative to all rows, reaches min_decrease up to rounding."""
     return g.min_decrease <= 0 or (
         node.weight * node.impurity - left.weight * left.impurity - right.weight * right.impurity
     ) / g.total_weight + 2.220446049250313e-16 >= g.min_decrease
@@ -414,7 +417,7 @@ cdef bint split(
 
 
 def open_root(Growth growth, part):
-    """Put the root, the node of all rows, on the empty stack of the part."""
+    """Put the root, the node of all rows, on the empty stack of the part's waiting nodes."""
     cdef growth_t* g = &growth.c
     cdef part_t p
     cdef node_t node
@@ -467,7 +470,7 @@ def grow(Growth growth, part, double budget):
 
 
 def write_leaf(Growth growth, part):
-    """Write the node on top of the part's stack as a leaf."""
+    """Take the top off the stack of the part's waiting nodes, and write this node as a leaf."""
     cdef part_t p
     cdef node_t node
     fill_part(&p, growth, part)

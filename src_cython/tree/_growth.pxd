@@ -17,71 +17,79 @@ cdef enum:
 # A list has one item for each row, in the order of one feature (`_presort.pyx` describes an item). The lists of a node
 # are ranges of the same arrays: the node has the rows of items[f * n + start] to items[f * n + stop - 1].
 ctypedef struct growth_t:
-    # (n_features, n): the sorted list of each feature; with short lists (n_features + 1, n), where the last list has
-    # all rows
+    # (n_features, n): for each feature the list of its items in sorted order; (n_features + 1, n) if lists leave out a
+    # common value: then the last list has all rows
     uint64_t* items
     Py_ssize_t n, n_features
-    # row_mask, class_mask: the bits of a list's item for the row and, after a shift, the class; missing: the rank of
-    # NaN
+    # row_mask: the bits of an item, an entry of a sorted list, that hold the row number; class_mask: the bits that hold
+    # the class, after a shift by row_bits; missing: the rank of NaN
     uint64_t row_mask, class_mask, missing
     int row_bits, rank_shift
-    # (n_features,): for each feature the rank that its short list leaves out; -1: full list; NULL: all lists are full
+    # (n_features,): the rank of the common value that each feature's list leaves out, -1 if the list has all rows;
+    # NULL: all lists have all rows
     const int32_t* common
-    # (n_features,): for each short list, the number of one row with the value that the list leaves out
+    # (n_features,): for each list that leaves out a common value, the number of one row that has the value
     const int32_t* common_row
-    uint8_t* side  # (n,): 1 if the row goes to the left child; written when the row's node is split
-    # the following fields are about the criterion and the target:
+    uint8_t* side  # (n,): 1 if the row goes to the left child, else 0; written when the row's node is split
+    # the fields from `criterion` to `table` describe the criterion and the target of the tree
     int criterion
-    # n_values: the number of values of a node, which are for each output its class weights or its predicted number
+    # n_values: the number of values that a node stores: the class weights or the predicted number of each output
     Py_ssize_t n_values, n_outputs
-    # (n, n_outputs): the targets; class c of output o is first_value[o] + c; NULL: items have the classes
+    # (n, n_outputs): the targets, which are numbers or, for class c of output o, first_value[o] + c; NULL: the classes
+    # are in the items of the lists
     const double* y
     const double* weight  # (n,): the weights of the rows; NULL: all weights are 1
     const int32_t* first_value  # (n_outputs + 1,): the index of each output's first value among the values of a node
-    const double* table  # (n + 1,): t(i) = i log2 i in fixed point, for entropy without weights; else NULL
-    # what is known about the features:
-    # (n_features,): the number of each feature's categories, 0 for numbers; NULL: all features are numbers
+    const double* table  # (n + 1,): i log2 i for i = 0 to n, in fixed point, for entropy without weights; else NULL
+    # (n_features,): the number of each feature's categories, 0 for a numeric feature; NULL: all features are numeric
     const int32_t* n_codes
-    # (n_features,): 1: predictions must not fall with the feature; -1: not rise; 0: free; NULL: all free
+    # (n_features,): 1 if predictions must not fall as the feature rises, -1 if they must not rise, 0 if the feature has
+    # no monotonic constraint; NULL: no feature has one
     const int8_t* monotonic
     Py_ssize_t most_words  # the number of 64-bit words of the largest subset of categories
-    # the following fields are the parameters that limit growth:
+    # the fields from `max_depth` to `x_rows` are the parameters of the tree's growth
     Py_ssize_t max_depth, min_split, min_leaf, max_features
     double min_leaf_weight, min_decrease, total_weight
     uint64_t seed
-    bint drawn  # whether a node tries a single random threshold of each feature, drawn between values of X
-    const float* x_single  # (all rows, n_features): X if its type is float32, else NULL
-    const double* x_double  # (all rows, n_features): X if its type is float64, else NULL
+    bint drawn  # whether a node tries a single random threshold of each feature, between its least and largest value
+    const float* x_single  # (all rows, n_features): X, for random thresholds, if its type is float32, else NULL
+    const double* x_double  # (all rows, n_features): X, for random thresholds, if its type is float64, else NULL
     const Py_ssize_t* x_rows  # (n,): the row number in X of each row of the tree; NULL: row i of the tree is row i of X
 
 ctypedef struct node_t:
     Py_ssize_t start, stop, depth
-    Py_ssize_t list  # a feature whose list, in the range [start, stop), has the rows of the node
+    Py_ssize_t list  # the number of a list that has all of the node's rows, in its range [start, stop)
     Py_ssize_t n_constant  # the number of features known to be constant in the node
-    bint leaf  # whether the node cannot be split by any feature
+    bint leaf  # whether the node stays a leaf, because its targets are equal or a limit forbids a split
     uint64_t path  # a hash of the path from the root to the node, the seed of the node's random draws
     double weight, impurity
-    # a power of 2; scale (y - mean) is truncated to a whole number, so that no order of rows changes a bit of a sum
+    # a power of 2 that multiplies y - mean before it is truncated to a whole number; sums of whole numbers have the
+    # same bits in any order of the rows
     double scale
-    # the whole numbers made of scale (y - mean) add up to `total`, which is subtracted from that of this row, so that
-    # their sum over the node's rows is 0
+    # the row from whose truncated scale (y - mean) the sum of these whole numbers over the node's rows is subtracted,
+    # so that they add up to 0
     Py_ssize_t odd_row
-    # the sum over the node's rows of truncated scale (y - mean) or, in `_general_split.pxd`, of scaled weights
+    # the sum over the node's rows of the truncated scale (y - mean) or, in `_general_split.pxd`, of the rows' weights,
+    # which are scaled and truncated as well
     int64_t total
-    # (n_values,): the node's class weights or predicted numbers; with monotonic constraints, two bounds follow
+    # (n_values,): the node's class weights or predicted numbers; with monotonic constraints, the lower and the upper
+    # bound of its predictions follow
     double* values
 
-ctypedef struct group_t:  # the rows of a node in one category: their mean response, and their range in an order
+# the rows of a node that have one category: their mean response, and their range in the node's list
+ctypedef struct group_t:
     double mean
     Py_ssize_t start, stop
 
 ctypedef struct scratch_t:  # scratch space of the search for one node's split
-    double* sides  # (2 n_values,): the sums of the target's values over the two sides of a cut
-    # (number of rows of the node,): scratch space, to which the node's items, one for each row, are copied in order
+    double* sides  # (2 n_values,): for each class or output two sums over rows, by which the sides of a cut are scored
+    # (number of rows of the node,): space for the node's items, when they are copied in another order or partitioned
     uint64_t* items
-    # (largest number of categories of a feature + 1,): the rows of each category, then the rows of missing values
+    # (largest number of categories of a feature + 1,): a group of rows for each category, and one for missing values
     group_t* groups
-    double* losses  # (7 times the number of rows of the node,): the losses of all cuts; used for absolute errors only
+    # (7 times the number of rows of the node,): heaps, losses and medians of the search by absolute error; not used
+    # otherwise
+    double* losses
 
 
 cdef inline Py_ssize_t row_of(const growth_t* g, uint64_t item) noexcept nogil:
@@ -101,7 +109,7 @@ cdef inline bint same_value(const growth_t* g, uint64_t a, uint64_t b) noexcept 
 
 
 cdef inline uint64_t* list_of(const growth_t* g, Py_ssize_t feature, Py_ssize_t start) noexcept nogil:
-    """The items of a feature's list, from place `start` on."""
+    """The address of the item at place `start` of a feature's sorted list."""
     return g.items + feature * g.n + start
 
 
@@ -114,7 +122,7 @@ cdef inline void set_bits(growth_t* g, int row_bits, int rank_shift) noexcept no
 
 
 cdef inline bint is_short(const growth_t* g, Py_ssize_t feature) noexcept nogil:
-    """Whether the list of a feature leaves out the rows with a common value."""
+    """Whether the list of a feature leaves out the rows with the feature's common value."""
     return g.common != NULL and feature < g.n_features and g.common[feature] >= 0
 
 
@@ -140,7 +148,7 @@ cdef inline bint is_constant(
 
 
 cdef inline double value_of(const growth_t* g, Py_ssize_t feature, uint64_t item) noexcept nogil:
-    """The value of a feature in the row of an item; used for random cuts."""
+    """The value of a feature in the row of an item (an entry of a sorted list), for drawing random thresholds."""
     cdef Py_ssize_t row = row_of(g, item)
     if g.x_rows != NULL:
         row = g.x_rows[row]

@@ -1,7 +1,7 @@
 # The weighted median of numbers that are added one by one, in O(log n) each, and the sum of distances to the median.
 #
-# There are two heaps, each with its smallest key on top. `low` has the numbers up to the median, with keys -y; it is
-# the smallest set of these that has half of the total weight or more. `high` has the other numbers, with keys y.
+# There are two heaps, each with its smallest key on top. `low` has the least numbers, with keys -y: as few as have half
+# of the total weight or more. `high` has the larger numbers y, with keys y.
 from libc.math cimport fabs
 
 ctypedef struct heap_t:
@@ -29,7 +29,7 @@ cdef inline void heap_push(heap_t* h, double key, double weight) noexcept nogil:
 
 
 cdef inline void heap_move(heap_t* h, heap_t* other) noexcept nogil:
-    """Move the top of a heap to the other heap, with the opposite sign of the key."""
+    """Move the top of a heap to the other heap, where its key has the opposite sign."""
     cdef double key = h.keys[0], weight = h.weights[0], last, last_weight
     cdef Py_ssize_t i = 0, child
     h.n -= 1
@@ -48,7 +48,7 @@ cdef inline void heap_move(heap_t* h, heap_t* other) noexcept nogil:
 
 
 cdef inline void median_start(median_t* m, double* scratch, Py_ssize_t n) noexcept nogil:
-    """Start a running median without numbers; scratch: space for 4 n doubles, for up to n numbers."""
+    """Start a running median without numbers; scratch: space for 4 n doubles, if at most n numbers will be added."""
     m.low.keys, m.low.weights, m.high.keys, m.high.weights = scratch, scratch + n, scratch + 2 * n, scratch + 3 * n
     m.low.n = m.high.n = 0
     m.low.weight = m.high.weight = m.low.total = m.high.total = 0
@@ -66,13 +66,13 @@ cdef inline void median_add(median_t* m, double y, double weight) noexcept nogil
 
 
 cdef inline double median_of(const median_t* m) noexcept nogil:
-    """The median; if both heaps have the same weight, the middle between their tops."""
+    """The median of the added numbers; if both heaps have the same weight, the middle between their tops."""
     if m.high.n > 0 and m.low.weight == m.high.weight:
         return (m.high.keys[0] - m.low.keys[0]) / 2
     return -m.low.keys[0]
 
 
 cdef inline double median_loss(const median_t* m) noexcept nogil:
-    """The sum over the numbers so far of weight times distance from the median."""
+    """The sum over the added numbers of the weight times the distance from the median."""
     cdef double middle = -m.low.keys[0]
     return fabs(m.high.total + m.low.total + middle * (m.low.weight - m.high.weight))

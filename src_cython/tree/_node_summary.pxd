@@ -23,7 +23,7 @@ from tree._median cimport median_add, median_loss, median_of, median_start, medi
 cdef inline double distance(
     const growth_t* g, const node_t* node, const uint64_t* list, Py_ssize_t o, double mean
 ) noexcept nogil:
-    """The sum over rows of the squared distance to the mean, or of half the Poisson deviance, for output o."""
+    """The weighted sum over a node's rows of (y - mean)^2, or of half the Poisson deviance, for output o."""
     cdef Py_ssize_t k, row
     cdef double total = 0, y
     for k in range(node.stop - node.start):
@@ -39,7 +39,7 @@ cdef inline double distance(
 cdef inline bint describe_numbers(
     const growth_t* g, node_t* node, const uint64_t* list, const scratch_t* scratch
 ) noexcept nogil:
-    """Set weight, impurity, and the mean or median of each output; returns whether all rows have equal numbers."""
+    """Set a node's weight, impurity and each output's mean or median; returns whether its rows have equal numbers."""
     cdef Py_ssize_t n = node.stop - node.start, k, o, row
     cdef double w, y, first
     cdef bint pure = True, same
@@ -75,7 +75,7 @@ cdef inline bint describe_numbers(
 
 
 cdef inline bint describe_classes(const growth_t* g, node_t* node, const uint64_t* list) noexcept nogil:
-    """Set the weight, the impurity, and the weight of each class; returns whether all rows have the same classes."""
+    """Set a node's weight, impurity and the weight of each class; returns whether its rows have the same classes."""
     cdef Py_ssize_t n = node.stop - node.start, k, c, o, row, n_classes
     cdef double w, most, square, total
     cdef bint pure = True
@@ -116,7 +116,7 @@ cdef inline bint describe_classes(const growth_t* g, node_t* node, const uint64_
 
 
 cdef inline void describe(const growth_t* g, node_t* node, const scratch_t* scratch) noexcept nogil:
-    """Set weight, impurity, values and `leaf` of a node, from its range, depth and list."""
+    """Set weight, impurity, values and `leaf` of a node, from its range of rows, its depth and one of its lists."""
     cdef const uint64_t* list = list_of(g, node.list, node.start)
     cdef Py_ssize_t n = node.stop - node.start
     cdef bint pure

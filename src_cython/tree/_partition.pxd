@@ -1,19 +1,19 @@
-# A node's sorted lists are partitioned into those of its two children: rows that go left, then the others; each side
-# keeps its order.
+# Partition of a node's sorted lists into those of its two children: the rows that go left, then the rows that go right,
+# each in the order of the list.
 from libc.stdint cimport uint8_t, uint64_t
 
 from tree._growth cimport growth_t, is_short, length_of, list_of, row_of, same_value, set_length
 
-ctypedef struct halves_t:  # a node that is being split, and what its children need
+ctypedef struct halves_t:  # a node that is being split: its range of the sorted lists, and which children need lists
     Py_ssize_t start, cut, stop  # in each list the left child has the range [start, cut), the right child [cut, stop)
-    Py_ssize_t feature  # the number of a feature whose list is partitioned already, or -1
-    bint left, right  # left, right: whether the child will be split further, and so needs its ranges of the lists
+    Py_ssize_t feature  # a feature whose list is in the children's order already, and is not partitioned; -1: none
+    bint left, right  # left, right: whether this child will be split further, and so needs its ranges of the lists
 
 
 cdef inline void mark_sides(
     const growth_t* g, const uint64_t* order, Py_ssize_t cut, Py_ssize_t n
 ) noexcept nogil:
-    """Set g.side of n rows: 1 for the first `cut` rows of the order, 0 for the others."""
+    """Mark the sides of a node's n rows in `g.side`: 1 for the first `cut` rows of the order, 0 for the rest."""
     cdef Py_ssize_t k
     for k in range(cut):
         g.side[row_of(g, order[k])] = 1
@@ -24,7 +24,7 @@ cdef inline void mark_sides(
 cdef inline void partition_short(
     const growth_t* g, uint64_t* list, Py_ssize_t n, Py_ssize_t n_left, uint64_t* scratch
 ) noexcept nogil:
-    """Partition a short list; n, n_left: the number of rows in the node and in its left child."""
+    """Partition a list without a common value; n, n_left: the number of rows in the node and in its left child."""
     cdef Py_ssize_t k, o = 0, t = 0, length = length_of(g, list, n)
     cdef uint64_t item
     for k in range(length):

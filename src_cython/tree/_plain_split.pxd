@@ -57,23 +57,27 @@ from _vector cimport LANES_D, at_most_d, spread_d, vec_d
 cdef enum:
     IN_ORDER = 0
     MISSING_FIRST = 1
-    BY_RESPONSE = 2  # BY_RESPONSE + v: categories in the order of their means of the target's value v
-    FEW = 32  # lists of at most this number of rows are not searched for a common value
+    BY_RESPONSE = 2  # BY_RESPONSE + v: the categories in the order of their means of the target's value v
+    FEW = 32  # lists of at most this number of rows are read whole, without a search for a common value
     BLOCK = 64
     EXACT = 1 << 26  # with fewer rows than this, a product of two counts is exact as a double
 
 ctypedef struct split_t:
     double score
-    Py_ssize_t feature, cut  # feature: -1 if there is no split; cut: the number of rows that go left
-    Py_ssize_t how  # the order of the rows that is cut: IN_ORDER, MISSING_FIRST or BY_RESPONSE + v
+    # feature: the feature of the split, -1 if there is none; cut: the number of rows that go left
+    Py_ssize_t feature, cut
+    Py_ssize_t how  # the order of the rows that the split cuts in two: IN_ORDER, MISSING_FIRST or BY_RESPONSE + v
 
-ctypedef struct end_t:  # the rows at one end of a list, which are read from the end on
-    const uint64_t* items  # the first item that is read, at the end of the list
-    Py_ssize_t count  # the number of rows at this end; the next row, if there is one, has another value
-    Py_ssize_t first, last  # first, last: the least and the largest number of these rows that may be one side of a cut
+ctypedef struct end_t:  # the rows at one end of a sorted list, which are read from that end inwards
+    const uint64_t* items  # the item at the end of the list, which is read first
+    # the number of rows to read; the row after them, if there is one, has another value of the feature
+    Py_ssize_t count
+    # first, last: the least and the largest number of read rows at which a cut leaves enough rows on both sides
+    Py_ssize_t first, last
 
-# The direction in which rows are read. Of equal scores the smaller threshold wins: the first one if rows are read
-# upwards, the last one if they are read downwards.
+# The direction in which a list is read, as a type, so that the loops are compiled for each direction. Of cuts with
+# equal scores the one with the smaller threshold wins: the first one if the list is read upwards, the last one if it is
+# read downwards.
 ctypedef struct upwards_t:
     char nothing
 
@@ -95,7 +99,7 @@ cdef inline uint64_t item_at(const way_t* way, const end_t* end, Py_ssize_t k) n
 cdef inline void consider_quotient(
     const way_t* way, double score, double product, Py_ssize_t cut, best_t* best
 ) noexcept nogil:
-    """Take the cut if its score, score / product, is the best so far; most cuts are rejected without the division."""
+    """Take the cut if its score, `score / product`, is the best so far; most cuts are rejected without the division."""
     if score >= best.bar * product:
         consider(best, score / product, cut, way_t is downwards_t)
 
@@ -107,14 +111,14 @@ cdef inline void count_up(vec_d* k, Py_ssize_t start) noexcept nogil:
 
 
 cdef inline bint ends_a_value(const way_t* way, const growth_t* g, const end_t* end, Py_ssize_t k) noexcept nogil:
-    """Whether a cut after the first k rows is allowed: k is large enough, and the values beside the cut differ."""
+    """Whether a cut after the k rows read first is allowed: k is large enough, and the values beside the cut differ."""
     return k >= end.first and (k == end.count or not same_value(g, item_at(way, end, k - 1), item_at(way, end, k)))
 
 
 cdef inline bint is_run(
     const way_t* way, const growth_t* g, const end_t* end, Py_ssize_t start, Py_ssize_t size
 ) noexcept nogil:
-    """Whether the `size` rows from `start` on, and the row after them, have the same value, so no cut is there."""
+    """Whether `size` rows from place `start` on, and the row after them, have one value, so that no cut is there."""
     return start + size < end.count and same_value(g, item_at(way, end, start), item_at(way, end, start + size))
 
 
@@ -139,12 +143,12 @@ cdef inline bint two_reach(
 cdef inline void read_two(
     const way_t* way, const growth_t* g, const node_t* node, const end_t* given, best_t* best_out
 ) noexcept nogil:
-    """Search the cuts at one end of a list by the Gini score of two classes."""
+    """Search the cuts among the rows at one end of a sorted list by the Gini score of two classes."""
     cdef best_t best = best_out[0]
     cdef end_t end = given[0]
     cdef int64_t n = node.stop - node.start, n_1 = <int64_t> node.values[1], l_1 = 0, k
     cdef Py_ssize_t start = 0, size = 0, stop = min(end.count, end.last), i
-    cdef double l[BLOCK]  # no-cython-lint, because the name l is that of the formulas
+    cdef double l[BLOCK]  # no-cython-lint: l is the name of the left side in the formulas
     cdef double difference
     while start + size < stop:
         start += size
@@ -186,10 +190,11 @@ cdef inline void read_gini(
     cdef best_t best = best_out[0]
     cdef end_t end = given[0]
     cdef Py_ssize_t n = node.stop - node.start, start = 0, size = 0, stop = min(end.count, end.last), i, k, c
-    # squares: the sum of n_c^2 over classes c; cross: the sum of l_c n_c; n_c, l_c: rows in the node and on the left
+    # squares: the sum of n_c^2 over classes c; cross: the sum of l_c n_c; n_c rows of class c are in the node, and l_c
+    # of them are on the left
     cdef double squares = 0, cross = 0
     cdef int64_t left = 0  # the sum of l_c^2 over classes c, where l_c rows of class c are on the left
-    cdef int64_t* l = <int64_t*> sides  # no-cython-lint; l and others count, by class, alternate rows on the left
+    cdef int64_t* l = <int64_t*> sides  # no-cython-lint; rows on the left are counted by class, in turn in l and others
     cdef int64_t* others = l + g.n_values
     cdef double left_at[BLOCK]
     cdef double cross_at[BLOCK]
@@ -227,7 +232,7 @@ cdef inline void read_entropy(
     cdef Py_ssize_t n = node.stop - node.start, cut = -1, k, c, l_c, r_c
     cdef const double* t = g.table
     cdef double most = best.score, score, total = 0
-    cdef int64_t* l = <int64_t*> sides  # no-cython-lint, because the name l is that of the formulas
+    cdef int64_t* l = <int64_t*> sides  # no-cython-lint: l is the name of the left side in the formulas
     cdef int64_t* r = <int64_t*> sides + g.n_values
     for c in range(g.n_values):
         l[c] = 0
@@ -250,7 +255,7 @@ cdef inline void read_entropy(
 
 
 cdef inline bint is_plain(const growth_t* g) noexcept nogil:
-    """Whether this file has a loop for the criterion; if not, `_general_split.pxd` has."""
+    """Whether this file's faster loops support the tree's criterion; if not, those of `_general_split.pxd` are used."""
     if g.weight != NULL or g.monotonic != NULL:
         return False
     if g.criterion == SQUARED_ERROR:
@@ -259,14 +264,14 @@ cdef inline bint is_plain(const growth_t* g) noexcept nogil:
 
 
 cdef inline int64_t scaled(const growth_t* g, const node_t* node, uint64_t item) noexcept nogil:
-    """y minus the node's mean, scaled to a whole number; for all rows of a node these numbers add up to 0."""
+    """A row's y minus the node's mean, scaled to a whole number; over the node's rows these numbers add up to 0."""
     cdef Py_ssize_t row = row_of(g, item)
     cdef int64_t part = <int64_t> ((g.y[row] - node.values[0]) * node.scale)
     return part - node.total if row == node.odd_row else part
 
 
 cdef inline void read_total(const growth_t* g, node_t* node, const scratch_t* scratch) noexcept nogil:
-    """Set the fields of the node that the search for its split reads for each feature."""
+    """Set the node's fields for exact sums (odd_row, scale, total), which the search over each feature reads."""
     cdef const uint64_t* list = list_of(g, node.list, node.start)
     cdef Py_ssize_t n = node.stop - node.start, k
     cdef int64_t total = 0
@@ -277,7 +282,8 @@ cdef inline void read_total(const growth_t* g, node_t* node, const scratch_t* sc
         return
     if g.criterion != SQUARED_ERROR:
         return
-    # by Cauchy's inequality, the sum of |y - m| is at most n times the standard deviation
+    # by Cauchy's inequality, the sum of |y - mean| over the n rows, which bounds every partial sum, is at most n times
+    # the standard deviation
     node.scale = fixed_scale(1.01 * n * sqrt(node.impurity))
     node.total = 0
     for k in range(n):
@@ -295,12 +301,13 @@ cdef inline void consider_square(
 cdef inline void read_squares(
     const way_t* way, const growth_t* g, const node_t* node, const end_t* given, best_t* best_out
 ) noexcept nogil:
-    """Search the cuts at one end of a list by the squared error of one number."""
+    """Search the cuts among the rows at one end of a sorted list by the squared error of a single output."""
     cdef best_t best = best_out[0]
     cdef end_t end = given[0]
     cdef Py_ssize_t n = node.stop - node.start, k
     cdef double least = noise(node), unit = 1 / node.scale
-    # the sum of scaled y - mean over the rows so far; the other side has -total, so that bits are equal from both ends
+    # the sum of the scaled y - mean over the rows read so far; the rows on the other side have the sum -total, so that
+    # a cut's score has the same bits from both ends of the list
     cdef int64_t total = 0
     cdef uint64_t item, next_item = end.items[0]
     for k in range(1, min(end.count - 1, end.last) + 1):
@@ -320,7 +327,7 @@ cdef inline void read_squares(
 cdef inline void read_end(
     const way_t* way, const growth_t* g, const node_t* node, const end_t* end, double* sides, best_t* best
 ) noexcept nogil:
-    """Search the cuts among the rows at one end of a list, by the criterion of the tree."""
+    """Search the cuts among the rows at one end of a sorted list, by the criterion of the tree."""
     if end.count == 0:
         return
     if g.criterion == SQUARED_ERROR:
@@ -336,7 +343,7 @@ cdef inline void read_end(
 cdef inline Py_ssize_t first_at_least(
     const growth_t* g, const uint64_t* list, uint64_t rank, Py_ssize_t low, Py_ssize_t high
 ) noexcept nogil:
-    """The first place in [low, high) whose rank is at least `rank`, or `high` if there is none."""
+    """The first place in [low, high) of a sorted list whose item has at least this rank; `high` if there is none."""
     cdef Py_ssize_t middle
     while low < high:
         middle = (low + high) >> 1
@@ -350,7 +357,7 @@ cdef inline Py_ssize_t first_at_least(
 cdef inline Py_ssize_t far_end(
     const growth_t* g, const uint64_t* list, uint64_t item, Py_ssize_t inside, Py_ssize_t outside
 ) noexcept nogil:
-    """The last place, from `inside` towards `outside`, with the same value as the item."""
+    """The last place with the item's value between place `inside`, which has it, and `outside`, which has not."""
     cdef Py_ssize_t middle
     while outside - inside > 1 or inside - outside > 1:
         middle = (inside + outside) >> 1
@@ -399,7 +406,7 @@ cdef inline int compare_groups(const void* a, const void* b) noexcept nogil:
 
 
 cdef inline double response(const growth_t* g, uint64_t item, Py_ssize_t v) noexcept nogil:
-    """The target's value v of a row: the row's v-th number, or for classes 1 if the row is of class v, else 0."""
+    """Value v of a row's target: the number of output v or, for classes, 1 if the row is of class v, else 0."""
     cdef Py_ssize_t row = row_of(g, item), o = 0
     if g.y == NULL:
         return class_of(g, item) == v
@@ -453,12 +460,13 @@ cdef inline void scan(
     const growth_t* g, const node_t* node, const order_t* order, Py_ssize_t how, const scratch_t* scratch,
     split_t* split
 ) noexcept nogil:
-    """Take the best cut of the order if its score is above that of `split`, or equal and its feature is earlier."""
+    """Replace `split` by the best cut of the order if its score is higher, or equal and its feature is earlier."""
     cdef best_t best
     if order.first > order.last:
         return
     if is_plain(g):
-        # the floor, the least score of a cut that is taken, is below the score of any cut that ties with the split
+        # the floor, below which cuts are rejected, is lowered by more than a rounding error, so that a cut whose score
+        # ties with that of the best split so far is still found
         start_search(&best, split.score - fabs(split.score) * 1e-12 - 1e-300 if split.feature >= 0 else -1e300)
         scan_from_both_ends(g, node, order, scratch.sides, &best)
     else:
@@ -508,7 +516,7 @@ cdef inline Py_ssize_t draw_threshold(
 cdef inline Py_ssize_t draw_subset(
     const growth_t* g, const node_t* node, uint64_t bits, const scratch_t* scratch, order_t* order
 ) noexcept nogil:
-    """Restrict categories, sorted by a random class or output, to a single random cut; returns the order's kind."""
+    """Sort a feature's categories by a random class or output, and allow one random cut; returns the kind of order."""
     cdef Py_ssize_t n = node.stop - node.start, cut
     cdef Py_ssize_t how = BY_RESPONSE + <Py_ssize_t> (bits % <uint64_t> g.n_values)
     arrange(g, node, order.feature, how, scratch)
@@ -527,7 +535,7 @@ cdef inline Py_ssize_t draw_subset(
 cdef inline void try_drawn(
     const growth_t* g, const node_t* node, const scratch_t* scratch, order_t* order, split_t* split
 ) noexcept nogil:
-    """Try a single cut of a feature, drawn by random bits of the node and the feature."""
+    """Try a single random cut of a feature, drawn by a hash of the seed, the node and the feature."""
     cdef uint64_t bits = mixed(g.seed ^ node.path ^ <uint64_t> (order.feature + 1) * <uint64_t> 0x9E3779B97F4A7C15)
     cdef Py_ssize_t how
     if g.n_codes == NULL or g.n_codes[order.feature] == 0:
@@ -540,7 +548,7 @@ cdef inline void try_drawn(
 cdef inline void try_feature(
     const growth_t* g, const node_t* node, Py_ssize_t feature, const scratch_t* scratch, split_t* split
 ) noexcept nogil:
-    """Take the best split by the feature if it is better than the best split so far."""
+    """Replace the node's best split so far by the best split of a feature, if that one is better."""
     cdef Py_ssize_t n = node.stop - node.start, v
     cdef order_t order
     order.items, order.feature = list_of(g, feature, node.start), feature
@@ -558,7 +566,8 @@ cdef inline void try_feature(
             scan(g, node, &order, MISSING_FIRST, scratch, split)
         return
     order.items = scratch.items
-    # for two classes, the order by the second class is the reverse of the order by the first
+    # for two classes one order of the categories is enough, since the order by the first class is the reverse of that
+    # by the second
     for v in range(1 if g.y == NULL and g.n_values == 2 else 0, g.n_values):
         arrange(g, node, feature, BY_RESPONSE + v, scratch)
         scan(g, node, &order, BY_RESPONSE + v, scratch, split)

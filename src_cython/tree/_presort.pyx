@@ -9,7 +9,7 @@
 # skipped. float64 columns are sorted by the upper halves of their keys; then each run of equal upper halves is sorted
 # by the lower halves.
 #
-# A list may leave out the rows of a common value, which then cost nothing: half of a picture's pixels are black.
+# A list may leave out the rows of a common value, as black is among the pixels of pictures; these rows cost nothing.
 #
 # The work on a column is a sequence of passes over its rows. It can be interrupted when its budget is spent, even
 # within a pass, and resumed there, so that Ctrl-C need not wait for a column of any length.
@@ -26,56 +26,61 @@ cdef enum:
     DIGIT = 2048
     SAMPLE = 64
     AHEAD = 16  # the number of rows by which reads of X are prefetched, since each row is in another page of memory
-    SHORT = 48  # up to this length, a run of equal upper halves is sorted by insertion, not by digits
+    # a run of rows whose keys have equal upper halves is sorted by insertion up to this length, and by digits if it is
+    # longer
+    SHORT = 48
 
-    # READ to RANKS number the passes over a column in their order; the pass READ reads a block of columns at once
+    # READ to RANKS number the passes that sort a column of X, in their order; the pass READ copies a block of columns
+    # at once
     READ = 0
-    COUNT = 1  # this pass counts the rows with a common value
-    LIST = 2  # this pass lists keys and rows, except rows with the common value
-    DIGITS = 3  # this pass counts the occurrences of each digit
-    LOW = 4  # this pass sorts by the lowest digit; two more sort by the next digits
+    COUNT = 1  # this pass counts the rows with the column's common value
+    LIST = 2  # this pass lists the key and the number of each row, except rows with the common value
+    DIGITS = 3  # this pass counts how often each digit occurs in the keys
+    LOW = 4  # this pass sorts the keys by their lowest digit; MIDDLE and HIGH sort by the next two
     MIDDLE = 5
     HIGH = 6
-    BACK = 7  # this pass copies from the scratch space to the list
-    LOWER = 8  # this pass sorts by the lower halves, for float64
-    RANKS = 9  # this pass replaces the keys by ranks
+    BACK = 7  # this pass copies the sorted keys from the scratch space to the list
+    LOWER = 8  # this pass, for float64, sorts keys with equal upper halves by their lower halves
+    RANKS = 9  # this pass replaces the sorted keys by the ranks of the values
 
-# the bit, above all row numbers, that `pack` sets for the first row of each distinct value
+# the bit, above all row numbers, by which `pack` marks the first row of each distinct value of a column
 cdef uint32_t FIRST = <uint32_t> 1 << 31
 
 ctypedef struct sorting_t:  # the state of a sort of the columns [column, stop) of X
-    # fields that are set once:
-    # n, d: the numbers of rows and of columns of X; stop: the end of the range of columns to sort
+    # n, d: the numbers of rows and columns of X; stop: the end of the range of columns to sort; no field before `block`
+    # changes during the sort
     Py_ssize_t n, d, stop
     Py_ssize_t width  # the number of columns that are read from X at a time
-    Py_ssize_t least  # a value is common if more than this number of rows have it
+    Py_ssize_t least  # a value is common, and its rows are omitted, if more than this number of rows have it
     const Py_ssize_t* rows  # (n,): the row numbers in X of the rows to sort; NULL: all rows
     const int32_t* codes  # (n,): the class of each row; NULL: items have no class
     const int32_t* n_codes  # (d,): the number of each column's categories, 0 for numbers; NULL: all columns are numbers
-    int32_t* common  # (2, d): the arrays `common` and `common_row` of `growth_t`; NULL: all lists are full
+    # (2, d): for each list, the rank of the value that it leaves out, or -1, and the number of a row that has the
+    # value; NULL: no list leaves out a value
+    int32_t* common
     uint64_t* items  # (d, n): the sorted list of each column
     uint64_t* scratch  # (n,): scratch space for the items of one list
-    uint32_t* counts  # (3, DIGIT): for each of three digits, the number of keys with each value of the digit
-    growth_t g  # a growth_t for the layout of an item; its other fields are not used
-    # the following fields change during the sort:
-    Py_ssize_t block, block_end  # the columns [block, block_end) are those read from X last
+    uint32_t* counts  # (3, DIGIT): how often each value of a digit occurs in the keys, for each of three digits
+    growth_t g  # the masks and shifts that extract the fields of an item; nothing else of it is used
+    # the fields from `block` on change during the sort
+    Py_ssize_t block, block_end  # the columns [block, block_end) of X are the last ones that were copied
     Py_ssize_t column  # the column that is being sorted
-    int step  # the current pass over the column, READ to RANKS
-    # place: the number of rows that the current pass has processed; todo: the number that it has to process
+    int step  # the pass over the column that is under way, a number from READ to RANKS
+    # place: the number of rows that the current pass has processed; todo: the number of all rows that it must process
     Py_ssize_t place, todo
-    # length: the number of items of the list; n_equal: the number of rows with the common value
+    # length: the number of items of the column's list; n_equal: the number of the column's rows with the common value
     Py_ssize_t length, n_equal
     bint lacks  # whether the column has missing values
-    double value  # the common value of the column, if `repeated`
+    double value  # the most frequent value in a sample of the column; valid only if `repeated`
     bint repeated  # whether a sample of the column's values has a value more than once
-    uint64_t* source  # the items before they are sorted by a digit
-    uint64_t* target  # the items after they are sorted by a digit
-    uint64_t last, n_ranks  # last: the key of the previous item; n_ranks: the number of ranks given so far
-    bint waiting  # whether all keys of the column so far are below the common value
+    uint64_t* source  # the items that a pass of the radix sort reads
+    uint64_t* target  # the items that a pass of the radix sort writes, in the order of one more digit
+    uint64_t last, n_ranks  # last: the key of the previous item; n_ranks: the number of ranks used so far
+    bint waiting  # whether all keys read so far are below that of the value that the list leaves out
 
 
 cdef inline uint64_t key_of(floating x) noexcept nogil:
-    """The float as an unsigned integer that keeps the order; for NaN all bits are set."""
+    """The key of a float: an unsigned integer, in the same order as the floats; for NaN all bits are set."""
     cdef floating value = x + 0
     cdef uint32_t u = 0
     cdef uint64_t v = 0
@@ -94,7 +99,7 @@ cdef inline uint64_t upper_key(floating x) noexcept nogil:
 
 
 cdef bint is_repeated(const floating* x, Py_ssize_t n, double* value_out) noexcept nogil:
-    """Write the most frequent of SAMPLE evenly spaced values; returns whether it occurs more than once."""
+    """Write the most frequent of SAMPLE evenly spaced values of a column; returns whether it occurs more than once."""
     cdef Py_ssize_t step = max(n // SAMPLE, <Py_ssize_t> 1), i, j, count, most = 0
     n = min(n, <Py_ssize_t> SAMPLE)
     for i in range(n):
@@ -111,7 +116,7 @@ cdef bint is_repeated(const floating* x, Py_ssize_t n, double* value_out) noexce
 cdef void read_rows(
     const sorting_t* s, const floating* X, floating* values, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """Copy the columns of a block from X; each cache line of a row of X is read once for all these columns."""
+    """Copy a block of columns of X to `values`; each cache line of a row is read once for all these columns."""
     cdef Py_ssize_t n = s.n, d = s.d, first = s.block, end = s.block_end, i, f, ahead
     cdef const Py_ssize_t* rows = s.rows
     cdef const floating* x
@@ -168,7 +173,7 @@ cdef void count_digits(
 
 
 cdef bint start_digit(uint32_t* count, uint64_t digit, Py_ssize_t n) noexcept nogil:
-    """Turn the counts of a digit into places; returns False if all n items have the given digit."""
+    """Turn the counts of a digit into first places for a radix sort; returns False if all n items have this digit."""
     cdef uint32_t total = 0, here
     cdef Py_ssize_t i
     if count[digit] == n:
@@ -183,7 +188,7 @@ cdef bint start_digit(uint32_t* count, uint64_t digit, Py_ssize_t n) noexcept no
 cdef void sort_by_digit(
     const uint64_t* source, uint64_t* target, uint32_t* count, int shift, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """Move items to the places that the counts of their digits give, as a stable sort."""
+    """Move items to the places that the counts of their digits give, as a stable pass of a radix sort."""
     cdef uint64_t item
     cdef uint32_t digit
     cdef Py_ssize_t i
@@ -241,7 +246,7 @@ cdef Py_ssize_t sort_lower(sorting_t* s, const double* x, Py_ssize_t start, Py_s
 
 
 cdef void write_ranks(sorting_t* s, const floating* x, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
-    """Replace the keys of a sorted list by ranks and classes, which makes them items."""
+    """Replace the keys in a sorted list by the ranks of the values and the classes of the rows: the final items."""
     cdef uint64_t* list = s.items + s.column * s.n
     cdef uint64_t missing = 0xFFFFFFFF if floating is float else ~<uint64_t> 0, left_out = key_of(<floating> s.value)
     cdef uint64_t row, key, rank, last = s.last, n_ranks = s.n_ranks, missing_rank = s.g.missing
@@ -288,7 +293,7 @@ cdef void end_list(sorting_t* s, const floating* x) noexcept nogil:
 
 
 cdef Py_ssize_t start_pass(sorting_t* s, const floating* x) noexcept nogil:
-    """Begin the pass s.step; returns the number of rows that it has to process, 0 if the pass is not needed."""
+    """Begin the pass `s.step` over a column; returns the number of rows to process, 0 if the pass is not needed."""
     cdef uint64_t* items = s.items + s.column * s.n
     cdef bint numbers = s.n_codes == NULL or s.n_codes[s.column] == 0
     if s.step == READ:
@@ -318,7 +323,7 @@ cdef Py_ssize_t start_pass(sorting_t* s, const floating* x) noexcept nogil:
 
 
 cdef bint next_pass(sorting_t* s, const floating* values) noexcept nogil:
-    """End a completed pass and begin the next one; returns whether there is a next one."""
+    """End a completed pass over a column and begin the next one; returns False if all columns are sorted."""
     cdef const floating* x = values + (s.column - s.block) * s.n
     if LOW <= s.step <= HIGH and s.todo > 0:
         s.source, s.target = s.target, s.source
@@ -338,7 +343,7 @@ cdef bint next_pass(sorting_t* s, const floating* values) noexcept nogil:
 
 
 cdef bint advance(sorting_t* s, const floating* X, floating* values, Py_ssize_t budget) noexcept nogil:
-    """Continue to sort, by passes over about `budget` rows; returns whether there is more to do."""
+    """Continue to sort columns, by passes over about `budget` rows; returns whether unsorted columns remain."""
     cdef const floating* x
     cdef Py_ssize_t start, stop, cost
     while budget > 0:
@@ -425,7 +430,7 @@ def sort(Sorting sorting, const floating[:, ::1] X, floating[:, ::1] values, Py_
 
 
 def list_rows(const int32_t[::1] codes, int row_bits, uint64_t[::1] items_out):
-    """Write a list of all rows with rank 0, and with their classes unless codes is None."""
+    """Write a list of all rows in the order of their numbers, with rank 0, and with classes unless codes is None."""
     cdef Py_ssize_t i
     with nogil:
         for i in range(items_out.shape[0]):
@@ -468,9 +473,10 @@ def pack(lists, Py_ssize_t first, Py_ssize_t stop, uint32_t[:, ::1] packed_out):
 ctypedef struct chosen_t:  # a selection of rows, and the packed sorted list of a column from which they are read
     const uint32_t* packed  # (length,): the rows in the order of a column, as `pack` writes them
     Py_ssize_t length
-    const int64_t* tags  # (n_rows,): for each row the bits of its item below the rank; -1: the row is not selected
+    # (n_rows,): the new row number and class of each row, as the bits of an item below the rank; -1: not selected
+    const int64_t* tags
     Py_ssize_t n_chosen, n_rows  # n_chosen: the number of selected rows; n_rows: the number of all rows
-    # the number of distinct values below the common value that a short list leaves out; -1: the list is full
+    # the number of distinct values below the common value that the list leaves out; -1: the list has all rows
     int64_t common
     bint categorical
 
@@ -478,7 +484,7 @@ ctypedef struct chosen_t:  # a selection of rows, and the packed sorted list of 
 cdef Py_ssize_t unpack_list(
     const chosen_t* c, const growth_t* g, const floating* x, Py_ssize_t d, const Py_ssize_t* rows, uint64_t* items
 ) noexcept nogil:
-    """Write the items of the selected rows; returns their number. x: the column's first entry in X, of d columns."""
+    """Write the items of a column's selected rows; returns their number. x: the column's first value in X (n, d)."""
     cdef Py_ssize_t i, row, o = 0, last = c.length - 1
     cdef int64_t n_values = 0
     cdef uint64_t rank = 0
@@ -507,7 +513,7 @@ cdef Py_ssize_t unpack_list(
 cdef int32_t row_like(
     const chosen_t* c, const growth_t* g, const floating* x, Py_ssize_t d, const Py_ssize_t* rows, floating value
 ) noexcept nogil:
-    """The new row number of the first selected row with this value in the column x; 0 if there is none."""
+    """The new number of the first selected row whose value in the column x is `value`; 0 if there is none."""
     cdef Py_ssize_t i
     for i in range(c.n_rows):
         if c.tags[i] >= 0 and x[(i if rows == NULL else rows[i]) * d] == value:

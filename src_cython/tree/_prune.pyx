@@ -1,5 +1,5 @@
 # Minimal cost-complexity pruning, from the leaves up (Breiman et al. 1984, chapter 3). The least cost of the subtree
-# below node t, for the price alpha of a leaf,
+# below node t, for the price alpha of a leaf and the risk R(t) of t as a leaf,
 #
 #     F_t(alpha) = min(R(t) + alpha, F_left(alpha) + F_right(alpha))
 #
@@ -24,7 +24,8 @@ cdef int32_t melded(int32_t a, int32_t b, const double* key, int32_t* low, int32
             a, b = b, a
         place[0] = a
         place = &low[a]
-        # swap the children of the larger root, which is taken, and meld its former child in `high` with the other heap
+        # the larger root is taken: its children are swapped, and its former child in `high` is melded with the other
+        # heap
         low[a], high[a], a = high[a], low[a], high[a]
     place[0] = a if a >= 0 else b
     return root
@@ -77,7 +78,7 @@ def right_children(const uint8_t[::1] leaf, int32_t[::1] right_out):
 
 def links(const int32_t[::1] right, const double[::1] risk, double[::1] alpha_out, int64_t[::1] fewer_out,
           int32_t[:, ::1] heaps):
-    """Write, for each node, alpha and the number of leaves that pruning there removes; heaps: scratch (3, n_nodes)."""
+    """Write each node's alpha and the number of leaves that pruning at it removes; heaps: scratch (3, n_nodes)."""
     with nogil:
         weakest_links(
             &right[0], &risk[0], right.shape[0], &alpha_out[0], &fewer_out[0], &heaps[0, 0], &heaps[1, 0], &heaps[2, 0]
@@ -85,7 +86,7 @@ def links(const int32_t[::1] right, const double[::1] risk, double[::1] alpha_ou
 
 
 def least_above(const int32_t[::1] right, const double[::1] alpha, double[::1] least_out):
-    """Write the least alpha of all ancestors of each node; infinity for the root."""
+    """Write, for each node, the least alpha of all its ancestors; infinity for the root."""
     cdef Py_ssize_t t, n = right.shape[0]
     with nogil:
         least_out[0] = INFINITY
