@@ -47,7 +47,7 @@ class Model(NamedTuple):
     problem: object  # the `Likelihood` to be minimised, with only the columns `taken` of X
     taken: np.ndarray  # (p,): the numbers of the columns of X in the model, ascending
     theta: np.ndarray  # (K, p + 1): the parameters of K score functions, with the intercept last
-    gradient: np.ndarray  # (K, p + 1): the gradient, at theta, of the objective without the L1 term
+    gradient: np.ndarray  # (K, p + 1): the gradient of the objective without the L1 term, at the parameters theta
     edge: np.ndarray  # (p + 1,): for each column the factor of |theta| in the L1 term of the objective
 
 
@@ -133,7 +133,7 @@ def _by_matrix(model, tol, every):
 
 
 def _solved(H, g, edge, start, u, G):
-    """The minimum of the model with the signs of u fixed, and its gradient; (u, G) if a sign would change."""
+    """The minimum of the model with the signs of u fixed, and its gradient; the given u, G if a sign would change."""
     sign = np.sign(u)
     free = np.flatnonzero((sign != 0) | (edge == 0))
     if len(free) == 0:

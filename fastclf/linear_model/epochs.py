@@ -339,7 +339,7 @@ class Group:
                 learner.reason += ", and no row is on a wrong side"
             return True
         over = learner.must_stop(value, plan)
-        # further epochs without a mistake would not change the weights: these epochs are counted, but not run
+        # further epochs would make no mistake and change no weight: they are counted, but not run
         while fixed and not over and learner.n_iter < plan.max_iter:
             learner.n_iter += 1
             learner.t += self.n

@@ -276,7 +276,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         used = np.flatnonzero(length > np.maximum(16 * _EPS * np.sqrt(size.sum()) * np.abs(mean), _TINY))
         if len(used) == 0:
             return coef, 0, np.inf, inverse, mean, level
-        # columns are scaled by powers of 2, without rounding errors
+        # columns are scaled by powers of 2, so that the scaling makes no rounding errors
         scale = np.ldexp(1.0, -np.frexp(length[used])[1])
         values, vectors = aside(np.linalg.eigh, gram[np.ix_(used, used)] * scale * scale[:, None])
         if values[-1] <= _CONDITION * values[0]:
@@ -335,7 +335,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return coef, rank, condition, inverse, mean, level
 
     def _sparse(self, X, codes, n_classes, weight, progress):
-        """Fit sparse rows without making them dense; returns (coef, rank, condition, None, mean of X, mean of y)."""
+        """Fit sparse rows without making them dense: (coef, rank, condition, no inverse, means of X and y)."""
         n, d = X.shape
         used = _used(X)
         w = np.ones(n) if weight is None else weight
@@ -366,7 +366,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return coef, d if self.alpha > 0 else found.rank, condition, None, mean, level
 
     def _wide(self, X, codes, n_classes, weight, progress):
-        """Fit dense rows with a penalty, by products of rows: (coef, rank, condition, None, mean of X, mean of y)."""
+        """Fit dense rows with a penalty, by products of rows: (coef, rank, condition, no inverse, means of X and y)."""
         n, d = X.shape
         w = np.ones(n) if weight is None else weight
         target = target_columns(codes, n_classes)
@@ -396,7 +396,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return w * (leverage + (1 / w.sum() if self.fit_intercept else 0))
 
     def _solved_without(self, test, X, codes, classes, weight):
-        """The pair (coef, intercept) of a fit to all rows outside the fold `test`; the other folds may lack a class."""
+        """The pair (coef, intercept) of a fit to all rows except those in `test`, which may be all rows of a class."""
         rest = np.delete(np.arange(len(X)), test)
         rest_weight = None if weight is None else weight[rest]
         solved = self._solved(X[rest], codes[rest], classes, rest_weight, with_inverse=False)[0]
@@ -404,14 +404,15 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
 
 
 def _left_out(Z, error):
-    """Solve (1 - ZZ') x = error for the residuals x of left-out rows; x is NaN if 1 - ZZ' is nearly singular."""
+    """The residuals x of left-out rows, (1 - ZZ') x = error for their hat matrix ZZ'; NaN if nearly singular."""
     wide = len(Z) <= Z.shape[1]
     product = Z @ Z.T if wide else Z.T @ Z
     try:
         inverse = np.linalg.inv(np.eye(len(product)) - product)
     except np.linalg.LinAlgError:
         return np.full(error.shape, np.nan)
-    # no eigenvalue of 1 - ZZ', for the fold's block ZZ' of the hat matrix, is below 1 / (norm of the inverse)
+    # the smallest eigenvalue of 1 - ZZ', where ZZ' is the fold's block of the hat matrix, is at least 1 / (norm of the
+    # inverse), so that a large norm means that the matrix is nearly singular
     if not np.linalg.norm(inverse) < 1 / _ALONE:
         return np.full(error.shape, np.nan)
     return inverse @ error if wide else error + Z @ (inverse @ (Z.T @ error))

@@ -27,10 +27,10 @@ _FIRST_WORK = 1 << 22
 _BLOCK_WORK, _WORK_PER_NUMBER = 1 << 21, 64
 # The number of sparse entries whose moments are computed at a time.
 _ENTRIES = 1 << 20
-# The largest number of multiplications for a QR decomposition: about 0.1 s.
+# The largest number of multiplications for a QR decomposition of the rows, which then takes about 0.1 s.
 _QR_WORK = 1 << 30
-# Data with fewer rows than columns get as many columns as rows if the products of all rows take at most this number of
-# multiplications.
+# Data with fewer rows than columns are reduced to as many columns as rows if the matrix of products of the rows takes
+# at most this number of multiplications.
 _PRODUCTS_WORK = 1 << 33
 # A gradient norm below this is taken as a rounding error, even if the objective is small.
 _LEAST_TOL = 1e-9
@@ -47,7 +47,7 @@ _COPIED_ROWS = 4096
 # The largest number of residuals, of all rows and classes, that are stored: 256 MB.
 _RESIDUALS = 1 << 25
 
-# The least share of the trace of a matrix of products that a pivot of its Cholesky factor may have.
+# A Cholesky factor of a matrix of products is accepted only if each pivot is at least this share of the matrix's trace.
 _LEAST_PIVOT = 1e-11
 
 # For several classes, the preconditioner of conjugate gradients has a block for each class (otherwise one block for all
@@ -64,7 +64,7 @@ class Point(NamedTuple):
     theta: np.ndarray  # (K, d + 1): the parameters of K score functions for d columns, with the intercept last
     objective: float
     loss: float
-    gradient: np.ndarray  # (K, d + 1): the gradient, at theta, of the objective without the L1 term
+    gradient: np.ndarray  # (K, d + 1): the gradient of the objective without the L1 term, at the parameters theta
     # the norm of the gradient; with an L1 term, of the smallest subgradient. It is a lower bound if `Likelihood.tol` is
     # set and the bound shows that the point is not optimal.
     norm: float
@@ -187,7 +187,8 @@ class Likelihood:
         self.scale = np.hypot(self._spread, np.sqrt(penalty))
         self.scale[self.scale == 0] = 1  # a constant column is not scaled; its coefficient stays 0
         self.factor = 1 / self.scale
-        self.pull = np.append((np.sqrt(penalty) * self.factor) ** 2, 0)  # the second derivatives of the penalty
+        # (d + 1,): the second derivatives of the L2 penalty by the scaled weights, and 0 for the intercept
+        self.pull = np.append((np.sqrt(penalty) * self.factor) ** 2, 0)
         # the factors of the L1 term after scaling: l1 |w| = edge |u| for w = factor u
         self.edge = np.append(l1 * self.factor, 0)
         # derivatives are computed from rows that are not centred if there are two classes, and if centring afterwards
@@ -378,7 +379,7 @@ class Likelihood:
         return self.sparse and self.K > 1 and self.width < n <= _RESIDUALS // self.width
 
     def _by_column(self, residuals):
-        """Products of the columns of X, and of the column for the intercept, with residuals (n, width); (K, d + 1)."""
+        """Products of the columns of X and the intercept's column with residuals (n, width); shape (K, d + 1)."""
         if self._turned is None:
             self._turned = transposed(self.X)
         sums = np.empty((self.d + 1, self.K))
@@ -438,7 +439,7 @@ class Likelihood:
         return self._over_blocks(bounds, max(1, _FIRST_WORK // work), kernel, begin, step)
 
     def _over_blocks(self, bounds, first, kernel, begin, step):
-        """A state of begin() for each block of rows, to which `kernel` has added the sums of every step-th panel."""
+        """States made by begin(), one for each block of rows, to which `kernel` has added every step-th panel."""
         rows = (self.X, self.X.data) if self.sparse else (self.X,)
 
         def add(start, stop, state):
@@ -454,7 +455,8 @@ class Likelihood:
         for _ in range(3):
             total, squares, most = self._sums(shift, factor)
             if not (self.sparse or np.isfinite(total).all()):
-                as_matrix(self.X, "LogisticRegression")  # raises an error that says where X has NaN or infinity
+                # this check raises an error that says where X has NaN or infinity
+                as_matrix(self.X, "LogisticRegression")
             if not (most < 1e300).all():
                 j = int(np.argmax(~(most < 1e300)))
                 raise of_column(ValueError(f"column {j} of X spans more than 1e300; smaller numbers are wanted"), j)

@@ -293,7 +293,7 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
         return quasi_newton_points(problem, theta, self.tol)
 
     def _softmax_scores(self, X):
-        """A score for each class, shifted so that the largest score of a row is 0."""
+        """A score for each class, shifted for each row so that its largest score is 0."""
         scores = self._scores(X)
         if scores.shape[1] == 1:
             scores = np.hstack([np.zeros_like(scores), scores])
@@ -434,7 +434,7 @@ def path_of(models, strengths, rows, codes, n_classes, weights, likelihood=Likel
 
 
 def _centred(coef, intercept, unpenalised):
-    """The pair (coefficients, intercepts); with more than two classes, of mean 0 where the penalty allows a shift."""
+    """The pair (coefficients, intercepts), for more than two classes shifted by means that change no probability."""
     if len(coef) == 1:
         return coef, intercept
     return coef - coef.mean(axis=0) if unpenalised else coef, intercept - intercept.mean()

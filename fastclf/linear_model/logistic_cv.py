@@ -354,7 +354,7 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
 
 
 def _path(models, Cs, rows, codes, weights, n_classes):
-    """Fits, from the smallest C up; returns (coefficients (n_Cs, K, d + 1), numbers of steps) in the order of Cs."""
+    """Fit a model for each C; returns (coefficients (n_Cs, K, d + 1), numbers of steps) in the order of Cs."""
     if weights is not None and not weights.any():
         raise ValueError("sample_weight is 0 in all train rows of a fold; a weight above 0 is wanted in each fold")
     order = np.argsort(Cs, kind="stable")

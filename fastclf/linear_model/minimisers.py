@@ -41,7 +41,8 @@ _STEPS = 15
 _FEW_STEPS = 6
 # The most steps that are taken towards the optimum of a sample of the rows.
 _SAMPLE_STEPS = 100
-# Matrices whose inverses take more multiplications than this, all together, are inverted in another thread.
+# Matrices whose inverses take more multiplications than this, all together, are inverted in another thread, so that
+# Ctrl-C is obeyed meanwhile.
 _SLOW_INVERSE = 1 << 23
 # _CALL: the number of multiplications that take as long as the Python code of a call, 50 us.
 # _LOAD: the number of multiplications that take as long as the preparation of a value for second derivatives.
@@ -255,11 +256,12 @@ class CompactHistory:
     def __init__(self, size, memory=10):
         # S: the stored steps; P: the stored changes of the gradient, after preconditioning
         self.S, self.P = np.zeros((2, memory, size), np.float32)
-        # products of the stored vectors, for steps s, changes y of the gradient and the preconditioner P: SY has
+        # inner products of the stored steps s, changes y of the gradient and changes P y after preconditioning: SY has
         # s_i'y_j for i before j, YP has y_i'P y_j
         self.SY, self.YP = np.zeros((2, memory, memory))
         self.order = []  # the indices of the stored vectors, from the oldest to the newest
-        # the index of the newest vectors, until the next direction computes their products with the older ones
+        # the index of the vectors that were stored last; None after a direction has computed their products with older
+        # ones
         self.newest = None
         self.before = None  # the products of all stored vectors with the gradient of the last direction
 
@@ -385,7 +387,7 @@ def _steps_left(first, point, n_steps, tol):
 
 
 def _affordable(problem, every=1):
-    """The pair (kind, step): second derivatives that cost few passes over X, from every step-th panel of rows."""
+    """A pair: the kind of second derivatives that costs few passes over X, and the step between the panels used."""
     n, K, D = len(problem.codes) // every, problem.K, problem.d + 1
     for kind, rows, most in (
         ("full", _ROWS_PER_PARAMETER * K * D, 3 if K > 1 else 64),
@@ -415,7 +417,7 @@ def sample_optimum(problem, theta, points):
     if last < 4 or any(step * problem.sum_of_weights(step) < 0.5 * problem.total for step in steps):
         return theta
     for step in steps:
-        # the gradient from a sample of m rows has an error of about sqrt(size / m)
+        # the gradient from a sample of m rows has an error of about sqrt(number of parameters / m)
         for point in islice(points(problem, theta, 0.1 * np.sqrt(size * step / n), step), _SAMPLE_STEPS):
             if point.margin > 0:  # without a penalty, a sample whose classes a hyperplane separates has no optimum
                 return theta

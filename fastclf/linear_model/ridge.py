@@ -21,7 +21,7 @@ from .scores import Coefficients, ScoreClassifier, counted
 _CONDITION = 1e5
 _SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga")
 
-# The number of entries in a block of rows, which are made dense, or multiplied by eigenvectors, together.
+# The number of entries in a block of rows that is made dense, or multiplied by eigenvectors, in one step.
 _BLOCK_NUMBERS = 1 << 20
 
 
@@ -150,7 +150,7 @@ class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
         return {"coef_": found[0], "intercept_": found[1], "classes_": classes}
 
     def _by_inverse(self, rows):
-        """The pair (coefficients, intercepts); None if X is ill-conditioned by _CONDITION, or a result is infinite."""
+        """The pair (coefficients, intercepts); None if they are infinite or, by the condition number, inaccurate."""
         with Progress(len(rows), f"{type(self).__name__}.fit", self.verbose, self.callback) as progress:
             mean, level, matrix, moment = _moments(rows, self.fit_intercept, progress)
         matrix[np.diag_indices(len(matrix))] += self.alpha
@@ -213,8 +213,8 @@ def _inverse(matrix):
         inverse = aside(np.linalg.inv, scaled) if len(scaled) > 200 else np.linalg.inv(scaled)
     except np.linalg.LinAlgError:
         return None
-    # the condition number is at most the product of this norm, the largest sum of absolute values in a column, of
-    # matrix and inverse
+    # the condition number is at most the norm of the matrix times the norm of its inverse, where the norm is the
+    # largest sum of absolute values in a column
     bound = np.abs(scaled).sum(axis=0).max() * np.abs(inverse).sum(axis=0).max()
     return inverse * scale * scale[:, None] if bound <= _CONDITION else None
 
@@ -234,7 +234,7 @@ def _flat(attributes):
 
 
 class _LeftOut(ScoreClassifier):
-    """A classifier whose X has scores of left-out rows, so that a scorer can judge predictions without a new fit."""
+    """A classifier whose input X holds scores of left-out rows, so that a scorer can judge them without a new fit."""
 
     def __init__(self, classes):
         self.classes_ = classes
@@ -374,7 +374,7 @@ class RidgeClassifierCV(RoutedScores):
         )
 
     def _left_out_each(self, rows, codes, classes, weight, alphas):
-        """The attributes of the choice of alpha by leaving out each row for itself."""
+        """The fitted attributes of the choice of alpha by leave-one-out cross-validation."""
         scorer = None
         if self.scoring is not None:
             scorer = self._as_scorer(self.scoring, classes)
@@ -405,7 +405,7 @@ class RidgeClassifierCV(RoutedScores):
         return found | ({"cv_results_": np.moveaxis(results, 0, 2).copy()} if self.store_cv_results else {})
 
     def _by_folds(self, cv, X, rows, y, sample_weight, alphas, params, classes):
-        """The attributes of the choice of alpha by cross-validation with folds."""
+        """The fitted attributes of the choice of alpha by cross-validation with folds."""
         if self.store_cv_results:
             raise ValueError("cv!=None and store_cv_results=True are incompatible")
         targets = np.asarray(y)

@@ -388,7 +388,7 @@ def _regular(gram, alpha, u, largest):
 
 
 def _refined(A, target, alpha, solve):
-    """The weight vectors, one for each target, by iterative refinement until they are exact; None if it diverges."""
+    """The weight vectors, one for each target, refined until they do not change; None if the refinement diverges."""
     n, d = A.shape
     wide = n <= d
     w, z, before = np.zeros((d, target.shape[1])), np.zeros(target.shape), np.inf

@@ -10,7 +10,7 @@ from .._validation import require_finite
 from ..sums.class_sums import class_counts
 from ..sums.moments import products
 
-# The number of rows of a sample, whose mean is subtracted from all rows before squares are summed.
+# The mean of a sample of this number of rows is subtracted from all rows before squares are summed.
 _SAMPLE = 256
 
 

@@ -317,14 +317,14 @@ class DiscreteBayes(NaiveBayesBase):
     # are also called by `fastclf.dask`, where each worker computes the sums of its own spans.
 
     def _first_cells(self, X):
-        """For counts of categories: the index of each column's first count, and the number of counts; or None."""
+        """For counts of categories: the index of each column's first count, and the number of counts; else None."""
 
     def _n_cells(self, d, first):
         """The number of sums kept for each class: one for each column or, with categories, for each category."""
         return d
 
     def _spans(self, X, codes, weight, n_classes, bounds, first):
-        """The pair (weights by class, sums of the columns) for each span (range) of the rows of X, which is checked."""
+        """For each span (range) of rows, the pair (weights by class, sums of the columns), after a check of X."""
         threshold, name = self._threshold(), type(self).__name__
         sums = column_sum_spans(X, codes, weight, n_classes, self.n_jobs, bounds, threshold)
         if threshold is not None or not all(np.isfinite(span).all() for span in sums):

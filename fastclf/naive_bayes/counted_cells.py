@@ -211,7 +211,7 @@ class MdlHistogram(Histogram):
 
 
 def _terms(cells, counts, h):
-    """The arguments of the compiled `densities` for the normal densities of a class, of standard deviation h."""
+    """The arguments of the compiled `densities` for the kernel density of a class, with normal kernels of width h."""
     cells, counts = cells[counts > 0], counts[counts > 0]
     with np.errstate(divide="ignore"):
         slack = np.log(counts.max(initial=0)) + np.log(len(cells)) + 42

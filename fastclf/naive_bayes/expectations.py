@@ -10,7 +10,8 @@ PANELS = 512
 # The largest number of panels of an integral that are halved at a time.
 _MOST_PANELS = 1 << 14
 
-# The largest number of terms in the sum for a discrete distribution.
+# An expectation over a discrete distribution is a sum only if nearly all of its values lie between minus this number
+# and this number.
 _MOST_TERMS = 1 << 20
 
 

@@ -27,7 +27,7 @@ DISTRIBUTIONS = {
     "kernel": Kernel,
 }
 
-# The distributions that columns of sparse rows may have, because their zeros take no time.
+# The distributions that columns of sparse rows may have, because zeros need no work for them.
 _SPARSE = ("bernoulli", "multinomial", "poisson")
 
 # The number of rows whose log densities are added at a time.
@@ -205,7 +205,7 @@ class SparseRows(Rows):
                 )
 
     def _entries(self):
-        """For each distribution, the positions of the entries in its columns; bad values are refused."""
+        """For each distribution, the positions of the stored entries in columns that have it; refuses bad values."""
         entries = {}
         for kind in sorted(set(self.kinds)):
             wanted = np.array([each == kind for each in self.kinds])

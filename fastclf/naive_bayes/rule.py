@@ -388,7 +388,7 @@ def _as_bounds(support):
 
 
 class _OfPosterior(BayesClassifier):
-    """The rule for P(class | x) and the distribution mu of x; see `BayesClassifier.from_posterior`."""
+    """The decision rule for a given P(class | x), `eta`, and a given distribution of x, `mu`."""
 
     def __init__(self, eta, mu, cost_matrix):
         self.eta, self._kind = eta, kind_of(mu)

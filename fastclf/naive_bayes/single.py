@@ -151,7 +151,7 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
         return classes[found]
 
 
-# The entry of an array with a number for each class and feature in an estimator's table of fitted attributes.
+# The declaration, for an estimator's table of fitted attributes, of an array with a number for each class and feature.
 _EACH = Array("float64", "n_classes", "n_features")
 
 _LOG_PROBABILITIES = declare(feature_count_=_EACH, feature_log_prob_=_EACH)

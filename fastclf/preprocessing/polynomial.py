@@ -174,8 +174,8 @@ class PolynomialFeatures(FeatureMap):
         if not high:
             out[:] = 1
             return out
-        # x_j multiplies each product of one degree less whose first feature is j or a later one; if no product may
-        # contain a feature twice, the first feature is later than j.
+        # The products of a degree with the first feature x_j are x_j times the products of one degree less whose first
+        # feature is j or a later one; a later one if no product may contain a feature twice.
         count = later[1:high, int(distinct) : d + distinct]
         first = np.cumsum(size[1:high])[:, None] - count
         count, first, row = count.ravel(), first.ravel(), np.empty(made, X.dtype)
@@ -298,7 +298,7 @@ def _positions(d, degree, distinct):
 
 
 def _count(d, low, high, distinct, bias):
-    """The number of products of features in a row of the output; any number above _MOST if that is exceeded."""
+    """The number of products of features in an output row, or any number above _MOST if it is larger than _MOST."""
     if not distinct:
         if min(d, high) >= _MANY:
             return _MOST + 1

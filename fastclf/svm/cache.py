@@ -58,7 +58,7 @@ class Cache:
         self.hits += int(ready.sum())
         new = np.flatnonzero(~ready)
         if len(new) and len(self.used):
-            # the rows that this call reads have the latest time, so that they stay in the cache
+            # the rows that this call reads have the latest time of use, so that they are not replaced
             n = min(len(new), int((self.used < self.time).sum()))
             free = np.argpartition(self.used, n - 1)[:n] if n else np.empty(0, np.int64)
             free.sort()

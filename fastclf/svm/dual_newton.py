@@ -144,7 +144,7 @@ class Step:
         nothing = np.zeros(self.m), np.zeros(self.m), True
         try:
             d, weight = self.direction(g)
-        except np.linalg.LinAlgError:  # the system is singular, because two dropped rows are equal but for rounding
+        except np.linalg.LinAlgError:  # two dropped rows are equal but for rounding, which makes the system singular
             return nothing
         if not np.isfinite(d).all():
             return nothing

@@ -22,12 +22,15 @@ _BLOCK_NUMBERS = 1 << 22
 class SampleBlock:
     """A block of samples as compiled code reads it; each support vector and each row of the block has a slot."""
 
-    # (n_samples, n_slots), float64: the kernel value of each sample with the support vector or sample in each slot
+    # (n_samples, n_slots), float64: the kernel values of each sample with the support vectors and the samples, each of
+    # which has a column, called its slot
     values: np.ndarray
     # (n_samples,), intp: the slot of each sample, i.e. the column of `values` with the kernel values of its row
     slot: np.ndarray
     codes: np.ndarray  # (n_samples,), intc: the index of each sample's class
-    steps: np.ndarray  # (n_samples, n_hyperplanes), float64: the amount that a mistake on the sample adds to |a|
+    # (n_samples, n_hyperplanes), float64: the amount by which a mistake on a sample raises the absolute value of its
+    # coefficient
+    steps: np.ndarray
     wrong: np.ndarray  # (n_samples, n_hyperplanes), uint8: whether the sample was a mistake; written by compiled code
 
 
@@ -41,7 +44,8 @@ class Learner:
     # a function values(rows, columns) of two lists of rows of X: the matrix of their kernel values, float64
     values: Callable
     codes: np.ndarray  # (n,), intc: the index of the class of each row of X
-    steps: np.ndarray  # (n, n_hyperplanes), float64: the amount that a mistake on a row adds to the coefficient |a|
+    # (n, n_hyperplanes), float64: the amount by which a mistake on a row raises the absolute value of its coefficient
+    steps: np.ndarray
     bias: float  # the number that is added to every kernel value: 1 if there is an intercept, else 0
     budget: int  # the largest number of support vectors; 0: no limit
     average: str  # how the weights of the training are used: "none", "averaged" or "voted"
@@ -49,7 +53,8 @@ class Learner:
     # (n_hyperplanes, n_support), float64: the coefficient of each support vector; while a block is learned, rows of the
     # block have columns, too
     a: np.ndarray
-    # for each coefficient in `a`, the sum over its changes of the change times the number of samples before it
+    # for each coefficient in `a`, the sum of its changes, each times the number of samples before the change, from
+    # which the average follows
     lag: np.ndarray
     t: int  # the number of samples learned so far
     positive: np.ndarray = field(init=False)  # (n_hyperplanes,), intc, the class on each hyperplane's positive side

@@ -193,7 +193,7 @@ class KernelMachine(Classifier):
         return self.gamma != "scale" or not (self._is_table() or self.kernel == "linear")
 
     def _rounded_gamma(self, gamma):
-        """The parameter gamma; 'scale' is rounded, so that sparse and dense rows, and any scale of weights, agree."""
+        """Gamma; the value for 'scale' is rounded, to be the same for sparse and dense X, at any scale of weights."""
         if self.gamma != "scale":
             return gamma
         mantissa, exponent = np.frexp(gamma)

@@ -31,7 +31,8 @@ class Before(NamedTuple):
     """What earlier calls of `partial_fit` have learned, with a column for each support vector."""
 
     a: np.ndarray  # (n_hyperplanes, n_support), float64: the coefficients after the last sample
-    # for each coefficient in `a`, the sum over its changes of the change times the number of samples before it
+    # for each coefficient, the sum of its changes, each times the number of samples before the change, from which the
+    # average follows
     lag: np.ndarray
     votes: dict | None  # with average="voted": the attributes returned by `gather_votes`; else None
 

@@ -147,8 +147,8 @@ def _wanted_columns(edge, point):
     used, slope = point.w[:-1] != 0, np.abs(point.gradient[:-1])
     near = used | (slope > _NEAR)
     most = min(_MOST_COLUMNS, max(_FEW_COLUMNS, 2 * int(used.sum()), d // 8))
-    # of too many columns, a step takes those with weights other than 0 first (if not even these are too many), then
-    # those that violate the optimality conditions most
+    # if a step may not change all of these columns, columns with weights other than 0 come first, unless they alone are
+    # too many, then those that violate the optimality conditions most
     if near.sum() > most:
         rank = point.violations[:-1] + (1e300 * used if used.sum() <= most else 0)
         near &= rank >= np.partition(rank[near], -most)[-most]
@@ -182,7 +182,7 @@ def _minimum(H, g, edge, start, goal):
 
 
 def _along_signs(H, edge, u, G):
-    """Move u, with its signs fixed, to the model's minimum or the first 0 of a weight; returns whether one is 0."""
+    """Move u, with its signs fixed, to the model's minimum or to where a weight becomes 0; returns whether one did."""
     free = np.flatnonzero((u != 0) | (edge == 0))
     try:
         step = np.linalg.solve(H[np.ix_(free, free)], -(G + edge * np.sign(u))[free])
@@ -201,7 +201,7 @@ def _along_signs(H, edge, u, G):
 
 
 def _proof(problem, edge, point):
-    """The `Proof`; its alpha is scaled down until it is feasible for the dual, |sum_i alpha_i y_i x_ij| <= 1."""
+    """The `Proof` of a point; alpha is scaled down until it is dual feasible, |sum_i alpha_i y_i x_ij| <= 1."""
     alpha = 2 * problem.cost * np.maximum(point.z, 0)
     if problem.free:
         alpha = problem._balanced(alpha, point.w, 0.0)

@@ -90,7 +90,7 @@ def _solved(dual, steps, limits):
 
 
 def _score(dual, rows, place, scores_out):
-    """Write the listed rows' scores by the solution; place: each row's position in the dual, -1 if not there."""
+    """Write the scores of the listed rows by a dual's solution; place: each row's index in the dual, -1 if none."""
     inside = rows[place[rows] >= 0]
     intercept = dual.prove()[PROOF["intercept"]]
     scores_out[inside] = dual.f[place[inside]] + dual.y[place[inside]] + intercept
@@ -109,8 +109,8 @@ def without(dual, steps, rows, C):
     less.bound(C)
     steps.begin(less)
     yield from steps.add(less, rows, less.set_coef(rows, np.zeros(len(rows))))
-    # the other rows' coefficients change so that the sum is 0 again: those of free rows first, in the order of their
-    # gradients, as far as bounds allow
+    # the coefficients of other rows change, so that the sum of all coefficients is 0 again: first those of free rows,
+    # in the order of their gradients, each as far as its bounds allow
     excess = float(less.coef.sum())
     side = np.sign(excess)
     most = less.coef - less.lower if side > 0 else less.upper - less.coef

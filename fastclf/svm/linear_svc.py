@@ -33,7 +33,8 @@ from .soft_margin import Problem, Proof, square_norms
 # _QR_NUMBERS: the most matrix entries for that reduction.
 _NEWTON_SIZE = 1024
 _QR_NUMBERS = 1 << 24
-# The least share of the longest row's square that a pivot of the Cholesky factor of the rows' products may have.
+# A Cholesky factor of the products of the rows is accepted only if each pivot is at least this share of the squared
+# length of the longest row.
 _LEAST_PIVOT = 1e-10
 
 # For few rows coordinate descent is tried for this number of epochs, if tol is at least _LEAST_DESCENT_TOL.
@@ -472,7 +473,8 @@ class Plane:
             C, self.tol = search.price, search.fit_tol
             found = yield from self._solve(C, found)
             spent = self._spent(found)
-            last = found, C, self.bias  # each candidate keeps its value of the bias column, which may depend on C
+            # the bias is kept with each fit, because the value of the bias column may depend on C
+            last = found, C, self.bias
             best = last if search.tell(found.primal - C * spent, spent, found.primal - found.dual) else best
         search.warn_of_excess(self.called_off)
         found, C, self.bias = best or last

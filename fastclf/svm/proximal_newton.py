@@ -108,7 +108,7 @@ class ProximalNewton:
             alpha = proof.alpha
 
     def _first(self, problem):
-        """A generator; returns (w, b, estimated error of a margin) of the fit to a sample, or of w = 0 for small n."""
+        """A generator; returns (w, b, estimated error of a margin) for the start: a fit to a sample, or w = 0."""
         n, D = problem.n, problem.d + 1
         size = max(n // _SHARE, _SAMPLE * D, _LEAST_SAMPLE)
         if n < 2 * size:
@@ -148,7 +148,7 @@ class ProximalNewton:
             h = self._following(h)
 
     def _centred(self, problem, rest, w, alpha, h, z):
-        """Newton's method for one centre, set from alpha; returns (w, z, alpha, |w - sum alpha_i y_i x_i|)."""
+        """Newton's method with a centre computed from alpha; returns (w, z, alpha, |w - sum alpha_i y_i x_i|)."""
         y, most = problem.y, problem.most
         gain = _gain(problem, h)
         centre = _centre(problem, alpha, gain)
@@ -220,7 +220,7 @@ def _gain(problem, h):
 
 
 def _centre(problem, alpha, gain):
-    """The centre c with which c + gain z is alpha plus gain times the dual objective's gradient, z - ridge alpha."""
+    """The centre c for which c + gain z = alpha + gain (z - ridge alpha), a step along the dual gradient."""
     return alpha * (1 - problem.ridge * gain)
 
 

@@ -129,7 +129,7 @@ class Help:
         self.idle = self.tries = 0
         self.gained, self.least, self.reached = 0.0, np.inf, 0.0
         largest = float((dual.upper - dual.lower).max()) * float(dual.gram.diagonal(dual.rows).max())
-        # whether an alpha at its bound can make the rounding error of the gradient f larger than tol
+        # whether rounding errors of the gradient f exceed tol if an alpha is at its upper bound
         self.is_rounded = np.finfo(np.float64).eps * largest > limits.tol
         self.smallest, self.stale = np.inf, 0
         self.newton_wait = 1
@@ -259,7 +259,7 @@ class Help:
             raise Inseparable(0.0, self._twins())
 
     def _require_margin(self):
-        """Refuse a hard margin that is too small; w'w / (sum alpha)^2 bounds its square from above, for any alpha."""
+        """Raise Inseparable if the margin, at most |w| / sum alpha for any alpha, is proved to be too small."""
         dual = self.dual
         total, square = dual.total(), dual.square()
         length = np.sqrt(max(0.0, float(dual.gram.diagonal(dual.rows).max())))

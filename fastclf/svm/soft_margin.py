@@ -173,7 +173,7 @@ class Problem:
         return found
 
     def _balanced(self, alpha, w, b):
-        """alpha, changed within its bounds so that sum_i alpha_i y_i = 0."""
+        """The dual variables alpha, changed within their bounds so that sum_i alpha_i y_i = 0."""
         excess = float(np.sum(alpha * self.y))
         falls = self.y * excess > 0
         reach = np.minimum(np.where(falls, alpha, self.most - alpha), abs(excess))

@@ -14,9 +14,9 @@ from .gram import GivenKernel, Gram, padded
 from .pairs import Problem, Solutions
 from .small_pairs import SOLVED, STOPPED
 
-# The largest number of fits for each pair of classes; each fit has a tenth of the tolerance of the fit before. A fit to
-# rows and mirrored rows may find an intercept other than 0, which is as good as 0 for its tolerance; the violation,
-# however, is measured with intercept 0.
+# The largest number of fits for each pair of classes without an intercept. Each is a fit, with intercept, to the rows
+# and their mirror images in the other class. The intercept that it finds may differ from 0 by as much as the tolerance
+# allows; as the violation is then measured with intercept 0, the fit is repeated with a tenth of the tolerance.
 _FITS = 6
 
 

@@ -61,7 +61,7 @@ def find_categories(X, categorical_features, owner):
 
 def _column_types(X):
     """The names of the types of a table's columns; empty for an array."""
-    if hasattr(X, "column_names"):  # a table of pyarrow
+    if hasattr(X, "column_names"):  # only tables of pyarrow have this attribute
         return [str(field.type) for field in X.schema]
     return [] if feature_names(X) is None else [str(kind) for kind in X.dtypes]
 

@@ -62,7 +62,7 @@ def fill_nodes(made, grown, data):
     right[:] = children
     for start in range(0, n, _ROWS):
         inner = start + np.flatnonzero(leaf[start : start + _ROWS] == 0)
-        # missing values go to the larger child of a node that had none in the fit
+        # a node that had no missing values in the fit sends them to its larger child
         left = np.where(missing[inner] < 0, size[inner + 1] > size[children[inner]], missing[inner] > 0)
         feature[inner] |= _MISSING_LEFT * left
 

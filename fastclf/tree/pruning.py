@@ -13,8 +13,8 @@ _SAME = 1e-12
 # A value of ccp_alpha that is so large that pruning leaves only the root.
 _BEYOND = 1e300
 
-# The number of (row, node) pairs in a block of rows whose paths from the root `visits` yields; if a quarter of the
-# number of nodes is larger, that.
+# The number of (row, node) pairs, of rows and the nodes on their paths, in a block that `visits` yields; in a large
+# tree, a quarter of the number of nodes.
 _VISITS = 1 << 13
 
 

@@ -208,7 +208,7 @@ class Orders(NamedTuple):
 
 
 def _rank_shift(n_rows, row_bits, target):
-    """The position of the rank's lowest bit in a 64-bit item (rank, class, row); ValueError if it is too small."""
+    """The number of bits below the rank in a 64-bit item (rank, class, row); ValueError if the rank gets too few."""
     n_classes = 1 if target.codes is None else target.n_values
     shift = row_bits + (n_classes - 1).bit_length()
     if shift + row_bits > 63:

@@ -18,7 +18,8 @@ class Reading(NamedTuple):
 
     model: object  # the decision tree to be shown, fastclf's or scikit-learn's
     names: list | None = None  # the names of the tree's features
-    # for each feature the texts of its categories by their position, "dates" for days since 1970-01-01, or None
+    # for each feature: the list of the texts of its categories, "dates" if its numbers are days since 1970-01-01, or
+    # None
     texts: list | None = None
 
 
@@ -309,7 +310,7 @@ def _rules(shown):
 
 
 def _subset_bounds(bounds, feature, left, inside):
-    """A dict with the rule's condition on a feature after a split by categories: those in, or not in, a set."""
+    """The condition on a feature after a split by categories: {(feature, "in" or "not in"): set of categories}."""
     among, without = bounds.get((feature, "in")), bounds.get((feature, "not in"), frozenset())
     if inside:
         among = frozenset(left) if among is None else among & frozenset(left)
