@@ -49,7 +49,7 @@ def log_density(kind, distribution, X):
     logarithm = distribution.logpmf if is_discrete(distribution) else distribution.logpdf
     found = np.asarray(logarithm(X[:, 0] if X.shape[1] == 1 else X), np.float64)
     if found.size != len(X):
-        raise ValueError(f"X has {X.shape[1]} columns, which is not the dimension of the distributions")
+        raise ValueError(f"X has {X.shape[1]} columns; as many as the distributions have dimensions are wanted")
     return found.reshape(len(X))
 
 
@@ -70,8 +70,8 @@ def values_of(function, X, name, dtype=np.float64, whole=False):
         if "truth value" not in str(error):
             raise
         raise ValueError(
-            f"{name} is no function of an array ({error}); one that takes all rows at once is wanted, such as"
-            " numpy.vectorize makes of a function of a number"
+            f"{name} is no function of an array ({error}); a function of all rows at once is wanted, such as"
+            " numpy.vectorize(f) for a function f of one number"
         ) from error
     try:
         values = np.asarray(values, dtype)

@@ -420,9 +420,9 @@ class _OfPosterior(BayesClassifier):
         p = np.column_stack([1 - p, p]) if p.ndim == 1 else p
         if p.shape[1] != len(self.cost_matrix):
             raise ValueError(
-                f"eta gives {p.shape[1]} numbers per row, and cost_matrix has {len(self.cost_matrix)} classes; as many"
-                " numbers as classes are wanted (cost_matrix=1 - numpy.eye(n_classes) tells their number), or of two"
-                " classes the probability of class 1"
+                f"eta gives {p.shape[1]} numbers per row, but cost_matrix has {len(self.cost_matrix)} classes; the"
+                " probability of each class is wanted or, for two classes, that of class 1 (without cost_matrix there"
+                " are two classes; cost_matrix=1 - numpy.eye(n_classes) sets another number)"
             )
         if not (p >= 0).all() or not np.allclose(p.sum(axis=1), 1):
             row = int(np.argmin((p >= 0).all(axis=1) & np.isclose(p.sum(axis=1), 1)))

@@ -349,7 +349,9 @@ class OneHotEncoder(FeatureMap):
         for j, (categories, group) in enumerate(zip(self.categories_, self._groups) if entries else ()):
             n_groups = group.max(initial=-1) + 1
             if len(group) != len(categories) or len(np.unique(group)) != n_groups or group.min(initial=0) < 0:
-                raise ValueError(f"_groups[{j}] does not number the groups of {len(categories)} categories")
+                raise ValueError(
+                    f"_groups[{j}] is wrong; a group number, from 0 up, of all {len(categories)} categories is wanted"
+                )
             if self._dropped_group[j] >= n_groups or self._infrequent_group[j] not in (-1, n_groups - 1):
                 raise ValueError(f"_dropped_group[{j}] is no group, or _infrequent_group[{j}] is not the last")
 

@@ -166,7 +166,10 @@ class PolynomialFeatures(FeatureMap):
         low, high, distinct, bias = self._family
         n, d = X.shape
         if _count(d, 1, high, distinct, bias) * max(n, 8) > _MOST // 8:
-            raise MemoryError(f"the {self.n_output_features_} products of each row of X need more memory than there is")
+            raise MemoryError(
+                f"the {self.n_output_features_} products of each row of X need more memory than there is; fewer"
+                " features or a smaller degree are wanted"
+            )
         later = _counts(d, high, distinct)
         size = later[:, 0]
         made, left_out = size[1:].sum(), size[1:low].sum()
@@ -201,7 +204,9 @@ class PolynomialFeatures(FeatureMap):
         lengths = np.unique(held)
         n_made = {k: _count(int(k), low, high, distinct, bias) for k in lengths}
         if sum(n_made[k] for k in held.tolist()) > _MOST // 64:
-            raise MemoryError("the products of the entries of X need more memory than there is")
+            raise MemoryError(
+                "the products of the entries of X need more memory than there is; a smaller degree is wanted"
+            )
         indptr = np.concatenate([[0], np.cumsum([n_made[k] for k in held.tolist()])]).astype(np.int64)
         index = np.int32 if max(self.n_output_features_, indptr[-1]) < 2**31 else np.int64
         indices, data = np.empty(indptr[-1], index), np.empty(indptr[-1], X.dtype)

@@ -98,8 +98,8 @@ class BudgetSearch:
         if not self._is_proved() and not called_off:
             share = (self._best - self._bound) / self._best
             warn(
-                f"The penalty of w may exceed the least within budget={self.budget:g} by the share {share:.2g}, above"
-                f" tol={self.share:g}, as rounding allows no better C",
+                f"The penalty of w may exceed the least one with budget={self.budget:g} by the share {share:.2g}, which"
+                f" is above tol={self.share:g}; rounding allows no better C, so that a larger tol is wanted",
                 "ConvergenceWarning",
             )
 

@@ -121,5 +121,5 @@ class Learner:
     def coefficients(self):
         """The coefficients for predictions; a ValueError if some are not finite."""
         if not (np.isfinite(self.a).all() and np.isfinite(self.lag).all()):
-            raise ValueError("The coefficients overflowed; smaller weights are wanted")
+            raise ValueError("The coefficients overflowed; smaller sample or class weights are wanted")
         return self.a - self.lag / max(self.t, 1) if self.average == "averaged" else self.a

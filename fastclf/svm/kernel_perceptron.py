@@ -412,7 +412,9 @@ class KernelPerceptron(ScoreClassifier):
     def support_vectors_(self):
         self._require_fitted()
         if self._support_rows_ is None:
-            raise AttributeError("support_vectors_ is not known with a precomputed kernel")
+            raise AttributeError(
+                "support_vectors_ is not known with a precomputed kernel; support_ has the numbers of their rows"
+            )
         return as_scipy(self._support_rows_)
 
     def _scores(self, X):
@@ -446,4 +448,4 @@ class KernelPerceptron(ScoreClassifier):
         if self.kernel != "precomputed" and self._support_rows_ is None:
             raise ValueError("_support_rows_ is None; one row for each entry of support_ is wanted")
         if self.kernel == "precomputed" and self.n_seen_ != self.n_features_in_:
-            raise ValueError(f"n_seen_ is {self.n_seen_}; {self.n_features_in_}, as n_features_in_, is wanted")
+            raise ValueError(f"n_seen_ is {self.n_seen_}; n_features_in_, {self.n_features_in_}, is wanted")
