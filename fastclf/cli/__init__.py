@@ -48,10 +48,11 @@ def main(argv=None):
     with warnings.catch_warnings():
         # the warning about names of columns is ignored, because commands check these names themselves
         warnings.filterwarnings("ignore", "X does not have valid feature names")
-        # a warning of the nearest centroid classifier is about an attribute that no command shows
+        # a warning of the nearest centroid classifier is ignored: it is about an attribute that no command shows
         warnings.filterwarnings("ignore", "self.within_class_std_dev_")
         if args.run is not train.run_train:
-            # the perceptron would warn in each fold, although averaged weights need no separating hyperplane
+            # the perceptron's warning that it may not separate the classes is ignored: averaged weights need not
+            # separate them
             warnings.filterwarnings("ignore", "The perceptron is not known to separate")
         warnings.showwarning = lambda message, *_: _tell("warning", message)
         try:
@@ -71,7 +72,7 @@ def main(argv=None):
         except RequestError as error:
             _tell("error", error)
             return 2
-        except BrokenPipeError:  # the reader of the results has closed the pipe
+        except BrokenPipeError:  # the program that reads the results, such as head, has ended
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 1
         except UnicodeEncodeError as error:

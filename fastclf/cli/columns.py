@@ -120,7 +120,7 @@ _COMMA = _Form(
     lambda text: float(text.replace(".", "").replace(",", ".")),
     "numbers with decimal commas",
 )
-# For a known decimal mark the ways to write numbers, of which the first that fits is taken; None: the mark is unknown.
+# {decimal mark, or None if it is unknown: notations of numbers}; the first notation that fits all texts is taken
 _FORMS = {".": (_POINT, _GROUPED), ",": (_COMMA, _POINT), None: (_POINT, _GROUPED, _COMMA)}
 
 

@@ -34,7 +34,7 @@ _KINDS = {
 _BAD_INPUT = (CsvError, EOFError, ImportError, OSError, OverflowError, SyntaxError, TypeError, ValueError)
 _BAD_INPUT += (zipfile.BadZipFile, tokenize.TokenError)  # NumPy raises TokenError for a damaged .npy header
 
-# A column with one of these names has the labels; without such a column, the last one has them.
+# Names of the column that has the labels; without a column of such a name, the last column has them.
 _TARGETS = ("target", "label", "class", "y")
 
 

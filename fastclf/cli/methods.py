@@ -102,7 +102,8 @@ def require_values(model, params, name):
         try:
             probe.fit(X, X[:, 0].astype(int))
         except (OverflowError, RuntimeError, MemoryError):
-            return  # such an error comes from the rows of this small example, not from the values of parameters
+            # ignored: an error of this type is due to the rows of the small example, not to the values of parameters
+            return
 
 
 def set_parameters(model, params, name):

@@ -364,7 +364,7 @@ def open_saved(path, method, what):
         raise RequestError(f"{path}: there is no such file")
     try:
         found = fastclf.load(path)
-    except ValueError as error:  # `load` names the file in the message of a ValueError
+    except ValueError as error:  # the message of a ValueError of `load` names the file already
         raise RequestError(str(error)) from error
     except OSError as error:
         raise RequestError(f"{path}: {error.strerror}") from error

@@ -38,7 +38,7 @@ class Summary(NamedTuple):
     """What the client must know of a partition before the first round."""
 
     number: int
-    n: int  # the number of rows of the partition that are used; rows of weight 0 may be left out
+    n: int  # the number of rows of the partition that the fit uses; rows of weight 0 may be left out
     size: int  # the number of values of X in the rows that the fit uses; if X is sparse, of stored values
     # the sorted distinct labels that count in the fit (rows of weight 0 may be left out); None if there are none
     labels: np.ndarray | None

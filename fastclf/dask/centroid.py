@@ -142,7 +142,7 @@ class NearestCentroid(OnDask):
             return means, squares + (np.maximum(absent, 0) * means**2).sum(axis=0)
 
     def _medians(self, shards, d):
-        """The medians of each class and column."""
+        """An array (n_classes, n_features) of the medians of each feature in each class."""
         there = [place.address for place in shards.places.places()] or [None]
         width = max(1, min(-(-d // len(there)), _MEDIAN_BYTES // (8 * shards.n)))
         call, calls = shards.places.call, []

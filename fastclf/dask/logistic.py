@@ -50,8 +50,8 @@ _ENTRIES = 1 << 20
 class PanelRows(NamedTuple):
     """Rows of whole panels, which are blocks of rows of a fixed size."""
 
-    first: int  # the number of the first of these panels; the panels of all rows are numbered in order
-    X: object  # the rows of these panels, an ndarray or a Csr
+    first: int  # the number of the panel (block of rows) with which X begins, among the panels of all workers
+    X: object  # rows of whole panels (blocks of rows), an ndarray or a Csr
     codes: np.ndarray  # (n_rows,), int32: the code of each row's class
     weights: np.ndarray  # (n_rows,), float64: the weight of each row; empty if all weights are 1
 
@@ -344,7 +344,7 @@ class ShardLikelihood(Likelihood):
     """The Likelihood of ShardRows."""
 
     _taken = None  # the numbers of the columns of the ShardRows that the model uses; None: all columns
-    _counts = None  # for sparse rows, the number of entries of each column
+    _counts = None  # for sparse rows, the number of stored values of each column; None: not counted yet
     fits_row_space = False
     _turns = False
 

@@ -27,7 +27,7 @@ def folds(evaluation, c, numbers):
     for i in numbers:
         train, test = evaluation.folds[i]
         parts = evaluation.part(train), evaluation.part(test, train)
-        # a worker runs a task on each of its threads, so that an estimator gets one thread
+        # an estimator gets one thread, because a worker runs a task on each of its threads
         models, measured = evaluation._measure(
             evaluation.candidates[c], *parts, evaluation.fit_params(train), None, n_threads()
         )

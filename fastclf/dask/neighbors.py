@@ -94,7 +94,8 @@ def build(parts, model, starts, labels):
             continue
         with naming(number):
             if isinstance(X, np.ndarray) and not X.flags.aligned:
-                X = X.copy()  # rows from another worker's message may be unaligned: searches take 7 % longer
+                # copied, because searches take 7 % longer in unaligned rows, as messages from other workers may have
+                X = X.copy()
             index = _index(model).fit(X)
             xs.append(index._fit_X)
             if labels is not None:
@@ -232,7 +233,7 @@ def neighbours(found, k):
 
 
 def _ballots(model, found, k):
-    """(the Ballots of the merged neighbours, with weights of votes; the targets at the indices that Ballots name)."""
+    """(Ballots of the merged neighbours with vote weights, the targets to which the indices in the Ballots refer)."""
     weighted = any(part is not None and part.weight is not None for part in found)
     distances, rows, targets, weight = merge(found, None if weighted else k)
     ballot = Ballot(np.arange(len(rows)), distances, np.arange(rows.size).reshape(rows.shape))
@@ -355,7 +356,7 @@ class _Neighbors(OnDask):
         return sum(counts), sum(sums), max(largest)
 
     def _reach(self, k, mask, own, by_weight):
-        """The checked n_neighbors: at most the number or, `by_weight`, the weight of the rows that a query may find."""
+        """The checked n_neighbors: at most the number of the rows a query may find or, `by_weight`, their weight."""
         k, state = require_integer("n_neighbors", k, 1), self._known()
         if state._weighted:
             most, total, largest = self._eagerly(self._weights_of, state.shards, mask)

@@ -113,7 +113,7 @@ class Recipe:
 
     def __init__(self, graph, key):
         self.graph = graph  # the tasks of Dask that compute the partition
-        self.key = key  # the key, in this graph, of the task whose result is the partition
+        self.key = key  # the key, in `graph`, of the task whose result is the partition
 
 
 def value_of(part):
@@ -159,7 +159,7 @@ class Partition(NamedTuple):
     number: int
     arrays: list  # references to the partition's parts of X, y and sample_weight; None for an argument that is None
     place: str | None  # the address of the worker that has the part of X
-    n: int  # the number of rows of the partition that are used
+    n: int  # the number of rows of the partition that the fit uses
 
 
 @contextlib.contextmanager

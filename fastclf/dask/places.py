@@ -59,7 +59,7 @@ def require_same(wanted, worker):
 
 
 def _worker():
-    """The worker that runs the present task, or None."""
+    """The worker that runs the present task; None outside of a task."""
     from distributed import get_worker
 
     with contextlib.suppress(ValueError):

@@ -76,7 +76,7 @@ def described(parts, reader, classes):
 
 
 def _together(lists):
-    """The (codes, weights or None, squared lengths) of all rows, from the results of `described` by all workers."""
+    """The (codes, weights or None, squared lengths) of all rows, from lists for each worker's partitions."""
     found = sorted((each for part in lists for each in part), key=lambda each: each[0])
     codes, weight, norm = ([each[i] for each in found] for i in (1, 2, 3))
     return np.concatenate(codes), None if weight[0] is None else np.concatenate(weight), np.concatenate(norm)

@@ -140,10 +140,11 @@ def _same_lengths(owner, required, optional):
 class _Curves:
     """The base of displays of one curve, or of a curve for each fold."""
 
-    _axes = ("", "")  # the names of the attributes that hold the curves' points, in the order of `__init__`
+    # the names of the attributes that hold the curves' points, in the order of the arguments of `__init__`
+    _axes = ("", "")
     _across = ("", "")  # the names of the attributes that hold the curves' points, that of the horizontal axis first
-    _figure = ""  # the name of the attribute that holds the area below each curve
-    _figure_name = ""  # the name of this area in the legend, such as "AUC"
+    _figure = ""  # the name of the attribute that holds the areas below the curves
+    _figure_name = ""  # what the legend calls the area below a curve, such as "AUC"
 
     def _draw(self, ax, name, curve_kwargs, defaults, more):
         """Draw the curves; returns for each curve the keyword arguments that matplotlib got."""
@@ -490,7 +491,7 @@ class PrecisionRecallDisplay(_Curves):
 
 
 def _deviates(shares):
-    """The quantiles of the normal distribution for shares, which are cut at the precision of a float."""
+    """The quantiles of the normal distribution for shares from 0 to 1; 0 and 1 are moved inwards by an epsilon."""
     least, normal = np.finfo(float).eps, NormalDist()
     return np.array([normal.inv_cdf(share) for share in np.clip(shares, least, 1 - least).tolist()])
 

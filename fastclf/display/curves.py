@@ -247,7 +247,7 @@ class PruningDisplay(ValidationCurveDisplay):
         n_alphas = require_integer("n_alphas", n_alphas, 1)
         path = estimator.cost_complexity_pruning_path(X, y)
         alphas = path["ccp_alphas"]
-        # between two alphas at which the pruned tree changes, their geometric mean (Breiman et al. 1984)
+        # the geometric mean of two alphas, between which the pruned tree stays the same (Breiman et al. 1984)
         between = np.append(np.sqrt(np.maximum(alphas[:-1], 0) * alphas[1:]), alphas[-1])
         kept = np.unique(np.linspace(0, len(between) - 1, min(n_alphas, len(between))).round().astype(int))
         grid = {"param_name": "ccp_alpha", "param_range": between[kept].tolist()}

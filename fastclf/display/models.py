@@ -153,7 +153,7 @@ class DecisionBoundaryDisplay:
             require_plot(plot_method)
         if options or plot_method is not None:
             came = ", ".join([*options, *(["plot_method"] if plot_method is not None else [])])
-            raise TypeError(f"plot takes {came} only for a display with a response, as from_estimator makes it")
+            raise TypeError(f"plot takes {came} only if the display has a response; pass them to from_estimator")
         ax, model = axes(ax, (6, 5)), self.estimator
         classes = model.classes_
         palette = np.array(colours(len(classes)))

@@ -30,7 +30,7 @@ class Surface(NamedTuple):
     xx0: np.ndarray
     xx1: np.ndarray
     n_classes: int  # the number of classes; 2 if the answers are numbers
-    response: np.ndarray  # the answers on the grid, (rows, columns) or (rows, columns, n_classes)
+    response: np.ndarray  # the answers on the grid, (grid rows, grid columns) or (grid rows, grid columns, n_classes)
     multiclass_colors: str | list | None = None
     xlabel: str | None = None
     ylabel: str | None = None

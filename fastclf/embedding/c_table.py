@@ -6,7 +6,7 @@ from ..table import is_number
 from .c_literals import doubles, integers, labels, number, string, table
 from .forms import MIXED_KINDS
 
-# The largest number of features that are computed on the stack, 8 bytes each.
+# The largest number of features of a model that a C file takes: they are on the stack, 8 bytes each.
 _MOST_INPUTS = 1 << 16
 
 LARGEST = """    int best = 0;

@@ -152,7 +152,7 @@ class Rows(NamedTuple):
     """Rows and an index to search them."""
 
     index: object  # an index of the rows from `neighbors/`, such as Scan, Filter or Tree
-    allowed: np.ndarray | None  # (n_rows,), uint8: 1 for each row that may be found; None: all rows may be found
+    allowed: np.ndarray | None  # (n_rows,), uint8: 1 for each row that a search may find; None: it may find every row
 
     @property
     def is_filter(self):

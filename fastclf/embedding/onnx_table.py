@@ -62,7 +62,7 @@ def _side_by_side(graph, parts, output):
 
 def _codes(graph, name, known):
     """The index of each text among the categories, -1 for other texts, of shape (n,)."""
-    keys = list(known) or [""]  # ONNX refuses an encoder without keys; the empty text gets the code -1, too
+    keys = list(known) or [""]  # without categories, -1 is the code of the only key, since ONNX wants one
     values = np.arange(len(keys)) if known else np.array([-1])
     return graph.add(
         "LabelEncoder",

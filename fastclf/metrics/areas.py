@@ -33,13 +33,13 @@ def _read(y_true, y_score, sample_weight):
 
 
 def _require_indicators(y_true):
-    """Refuse a matrix of labels that are not indicators."""
+    """Refuse a matrix of labels other than indicators, which are bools."""
     if y_true.dtype.kind != "b":
         raise ValueError("multiclass-multioutput format is not supported; labels or indicators are wanted")
 
 
 def _over_columns(area, indicators, score, average, weight):
-    """area(Scored) of each column (label) or, for average "samples", of each row, averaged as `average` says."""
+    """The function `area` of each label's column or, for average "samples", of each row, averaged by `average`."""
     _require_indicators(indicators)
     if indicators.shape != score.shape:
         raise ValueError(
@@ -62,7 +62,7 @@ def _over_columns(area, indicators, score, average, weight):
     if average is None:
         return areas
     if column_weight is not None:
-        areas[column_weight == 0] = 0  # an undefined area, NaN, would make the weighted mean NaN
+        areas[column_weight == 0] = 0  # an undefined area (NaN) would make even a mean with weight 0 NaN
     return float(np.average(areas, weights=column_weight))
 
 
@@ -182,7 +182,7 @@ def roc_auc_score(
 
 
 def _over_pairs(codes, score, average):
-    """The mean over pairs of classes of two areas, of the pair's rows by the scores of one class and of the other."""
+    """The mean of the areas of pairs of classes; a pair's rows have two areas, by the scores of either class."""
     areas, shares = [], []
     for a, b in combinations(np.unique(codes).tolist(), 2):
         pair = (codes == a) | (codes == b)

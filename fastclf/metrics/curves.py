@@ -12,7 +12,7 @@ from .targets import as_scores, as_targets, documented, positive_label, require_
 class Scored(NamedTuple):
     """The rows that a metric of scores compares."""
 
-    positive: np.ndarray  # (n_samples,) bool: whether the row has the positive label
+    positive: np.ndarray  # (n_samples,) bool: whether each row has the positive label
     score: np.ndarray  # (n_samples,) float64: the predicted score of the positive label
     weight: np.ndarray | None  # (n_samples,) float64: the weight of each row; None: all weights are 1
 

@@ -16,7 +16,7 @@ from .targets import as_scores, as_targets, documented, require_same_length, tar
 
 
 def _read(y_true, y_score, sample_weight, several=True):
-    """The checked (matrix of bools, matrix of scores, weights); `several` refuses a y_true of a single column."""
+    """The checked (matrix of bools, matrix of scores, weights); several: whether one column is refused as y_true."""
     both = (("y_true", y_true), ("y_score", y_score))
     flat = [f"{name} has shape {np.shape(y)}" for name, y in both if _is_flat(y)]
     if flat:

@@ -176,7 +176,7 @@ def make_scorer(score_func, *, response_method="predict", greater_is_better=True
     [1.0, 1.0, 1.0]
     """
     if not callable(score_func):
-        raise TypeError(f"score_func is {described(score_func)}; a function of (y, answers) is wanted")
+        raise TypeError(f"score_func is {described(score_func)}; a function of (y_true, predictions) is wanted")
     if isinstance(response_method, str):
         require_choice("response_method", response_method, _METHODS)
     elif not isinstance(response_method, (list, tuple)):

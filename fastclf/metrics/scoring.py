@@ -220,7 +220,7 @@ class Part(NamedTuple):
 
     X: object  # rows in a form that estimators take, such as an array or a table
     y: object  # the targets in a form that estimators take, or None
-    targets: np.ndarray | None  # the targets as an array, or None
+    targets: np.ndarray | None  # y as an array, or None without y
     params: dict | None = None  # further arguments for a scorer that is the user's function
 
 

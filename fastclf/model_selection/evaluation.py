@@ -387,7 +387,7 @@ class Evaluation:
         return [failed if isinstance(model, Failed) else next(judged) for model in models]
 
     def _settled(self, candidates):
-        """The scorers; for one target per row, `score` of the candidates becomes accuracy or R2 if it is that."""
+        """The scorers; with one target per row, the usual `score` of a candidate is replaced by accuracy or R2."""
         return self.scorers if self.labels is None else settled(self.scorers, candidates.estimator)
 
     def _scoring_failed(self, error):

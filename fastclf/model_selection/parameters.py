@@ -163,7 +163,7 @@ def _different(n, n_drawn, rng):
     share = n_drawn / n if n else 1.0
     if 0.01 < share < 0.99:
         return rng.permutation(n)[:n_drawn].tolist()
-    if share < 0.2:  # few of the numbers below n: draws are repeated until n_drawn different numbers have come
+    if share < 0.2:  # if few numbers are wanted, draws are repeated until n_drawn different ones have come
         drawn = {}
         while len(drawn) < n_drawn:
             drawn[rng.randint(n)] = None

@@ -152,7 +152,7 @@ def paired_comparison(one, other, level=0.95):
     )
     if not same or len(one.scores) < 2:
         raise ValueError(
-            "one and other have different folds, or a single one; the same folds, at least two, are wanted"
+            "one and other are results on different folds, or on one fold; the same folds, at least two, are wanted"
         )
     gaps = other.scores - one.scores
     n, mean = len(gaps), float(np.mean(gaps))

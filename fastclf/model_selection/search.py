@@ -56,7 +56,7 @@ class _Search(Estimator):
     # the attribute that marks a fitted search; n_features_in_ does not, because an estimator of another library may
     # lack it
     _mark_of_fit = "cv_results_"
-    _can_be_saved = False  # `save` refuses a search, but takes its best estimator
+    _can_be_saved = False  # `save` refuses a search; its best estimator can be saved
 
     _state_table = declare(
         multimetric_=Instance(bool),

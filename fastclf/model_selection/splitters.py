@@ -218,7 +218,8 @@ class StratifiedKFold(Partition):
         classes, codes = encode_labels(y)
         first = np.full(len(classes), n)
         np.minimum.at(first, codes, np.arange(n))
-        codes = np.argsort(np.argsort(first))[codes]  # classes are numbered in the order of their first rows
+        # as in scikit-learn, the order of the classes is that of their first rows
+        codes = np.argsort(np.argsort(first))[codes]
         counts = np.bincount(codes)
         if n_splits > counts.max():
             raise ValueError(

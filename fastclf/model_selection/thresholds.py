@@ -341,7 +341,7 @@ class TunedThresholdClassifierCV(_Threshold):
         return given
 
     def _chosen(self, curves):
-        """The attributes of the threshold with the best mean score; curves: (thresholds, scores) of each fold."""
+        """The best threshold by mean score, and this score, by name; curves: (thresholds, scores) of each fold."""
         if any(np.isclose(tried[0], tried[-1]) for tried, _ in curves):
             raise ValueError(
                 "The provided estimator makes constant predictions. Therefore, it is impossible to optimize the"

@@ -323,7 +323,7 @@ def tune(
     refit, shortcuts = require_truth("refit", refit), require_truth("shortcuts", shortcuts)
     simpler = {} if simpler is None else simpler
     if not isinstance(simpler, Mapping):
-        raise TypeError(f"simpler is {described(simpler)}; a dict of a parameter's name to its direction is wanted")
+        raise TypeError(f"simpler is {described(simpler)}; a dict of names to 'larger' or 'smaller' is wanted")
     for name, direction in simpler.items():
         require_choice(f"simpler[{name!r}]", direction, ("larger", "smaller"))
     combinations, candidates, place = candidates_of(estimator, as_grids(param_grid), shortcuts)
