@@ -4,7 +4,7 @@ import numpy as np
 
 from ._threads import map_rows, ranges
 
-# The number of labels in a part. Each part is sorted by itself, then the distinct labels of all parts are sorted.
+# The number of labels that are sorted at a time; the distinct labels that are found are then sorted together.
 _LABELS = 1 << 16
 
 
@@ -48,7 +48,7 @@ def codes_of(labels, categories):
     def codes(labels):
         near = np.minimum(np.searchsorted(ascending, labels), len(order) - 1)
         known = ascending[near] == labels
-        if ascending[-1] != ascending[-1]:  # sorting puts NaN at the end
+        if ascending[-1] != ascending[-1]:  # NaN, which differs from itself, is the last of the sorted categories
             known |= (near == len(order) - 1) & (labels != labels)
         return np.where(known, order[near], -1)
 
@@ -72,5 +72,5 @@ def _object_codes(labels, categories):
 
 
 def _is_nan(label):
-    """Whether a label differs from itself, or cannot be compared with itself (pandas.NA)."""
+    """Whether a label is NaN or NaT, which differ from themselves, or pandas.NA, which cannot be compared."""
     return (label != label) is not False

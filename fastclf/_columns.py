@@ -52,7 +52,7 @@ def _vector(column, name):
 
 
 def _as_column(column, j):
-    """A pair: the column as an array, and a mask of its missing values or None."""
+    """(the column as an array of numbers or strings; the mask of its missing values, or None if none is missing)."""
     if column.dtype.kind in "mM":
         column = np.where(
             np.isnat(column), np.nan, column.astype(f"{column.dtype.kind}8[us]").astype(np.float64) / _DAY
@@ -84,7 +84,7 @@ def _as_column(column, j):
 
 
 def _is_nan(value):
-    """Whether a value differs from itself, or cannot be compared with itself (pandas.NA)."""
+    """Whether a value is NaN or NaT, which differ from themselves, or pandas.NA, which cannot be compared."""
     if isinstance(value, decimal.Decimal):
         return value.is_nan()
     return np.ndim(value) == 0 and (value != value) is not False

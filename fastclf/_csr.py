@@ -10,10 +10,10 @@ from ._state_table import Array, DeclaredState, Instance, Size, Starts, declare
 from ._threads import aside_if_many, ranges
 from ._validation import as_float, as_matrix, as_unchecked_matrix, require_matrix
 
-# The number of entries that are checked between two checks for Ctrl-C.
+# The number of entries of a sparse matrix that are checked between two checks for Ctrl-C.
 _CHECK_ENTRIES = 1 << 22
 
-# The number of entries that are sorted in the first step, before the duration of a step is known.
+# The number of entries of a sparse matrix that are sorted before the duration of a sort is first measured.
 _SORT_ENTRIES = 1 << 16
 
 
@@ -103,7 +103,7 @@ class Csr(DeclaredState):
 
 
 class Matrix(Instance):
-    """The check of an attribute that is a Csr or an array of shape (n, d); n and d are names, such as "n_features"."""
+    """The check of an attribute that is a Csr or an array of shape (n, d); n and d are sizes, such as "n_features"."""
 
     def __init__(self, n, d):
         super().__init__(Csr, n, d)
@@ -204,7 +204,7 @@ def ascends(entries, starts, strictly=True):
 
 
 def _summed(X):
-    """X with ascending columns in each row; entries of the same row and column are added in their order."""
+    """The sparse matrix X with sorted columns in each row; entries of the same row and column are added in order."""
     indices, data = X.indices.copy(), X.data.copy()
     scratch = np.empty(24 * int(np.diff(X.indptr).max()), np.int8)
     size = max(1, _SORT_ENTRIES * len(X) // (X.size + 1))
@@ -216,7 +216,7 @@ def _summed(X):
 
 
 def _added_up(X):
-    """The sorted rows X, with entries of the same row and column added up in their order."""
+    """X, with sorted rows, after entries of the same row and column are added in their order."""
     size = max(1, _SORT_ENTRIES * len(X) // (X.size + 1))
     parts = [_added_up_part(X[start:stop]) for start, stop in ranges(0, len(X), size)]
     ends = np.cumsum([0, *(part.size for part in parts)])
@@ -241,7 +241,7 @@ def as_rows(X, owner, most=2**31 - 1):
 
 
 def as_unchecked_rows(X, owner):
-    """X as an array, whose NaN and infinity the caller must detect in its scores, or as checked Csr if sparse."""
+    """X as an array, in which the caller must look for NaN and infinity, or as a checked Csr if X is sparse."""
     if type(X) is not np.ndarray and is_sparse(X):
         return as_csr(X, owner)
     return as_unchecked_matrix(X, owner)

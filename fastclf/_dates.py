@@ -6,24 +6,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-# A few texts of a column of dates may be faults if there are more than _LEAST_TEXTS texts, and at least the share _MOST
-# of them are dates.
+# A column of texts with more than _LEAST_TEXTS texts counts as dates if at least the share _MOST of the texts are
+# dates; the others are faults, which count as missing.
 _LEAST_TEXTS = 20
 _MOST = 0.9
 
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:?\d\d)?)?")
 _SLASHED_DATE = re.compile(r"(\d{4})/(\d\d?)/(\d\d?)")
-# Dates as day.month.year, or with / or - as day, month, year or month, day, year; a time of the day may follow.
+# Texts such as 31.12.2024 (day first), 31/12/2024 or 12-31-2024 (day or month first); a time of the day may follow.
 _DATE = re.compile(r"(\d\d?)([./-])(\d\d?)\2(\d{4})(?:[ T]+(\d\d?):(\d\d)(?::(\d\d))?(?: ?([APap])\.?[Mm]\.?)?)?")
 DAY = 86400.0
 
 
 class Dates(NamedTuple):
-    """A column of texts, which may have been converted to days."""
+    """A column of texts, and what is known of them as dates; `column` has days if the texts are dates."""
 
     column: (
         np.ndarray
-        # days since 1970-01-01, in UTC where a text has no zone; or texts, if the order of day and month is unknown
+        # (n,): days since 1970-01-01, where a time without a zone counts as UTC; or the texts, if the order of day and
+        # month is unknown
     )
     note: str
     # what comes first in a date: 'day', 'month' or 'year'; None if it is unknown
@@ -89,7 +90,7 @@ def _order(given):
 
 
 def _day(text, order):
-    """The days since 1970-01-01 of a text; None if it is no date, or not one in the given order."""
+    """The date in a text, in days since 1970-01-01; None if the text is no date with this order of day and month."""
     try:
         if _ISO_DATE.fullmatch(text):
             return _days(datetime.fromisoformat(text))
@@ -116,13 +117,13 @@ def floats(column, number):
 
 
 def some(texts):
-    """The first few different texts, as a message shows them."""
+    """The first three different texts, quoted for a message."""
     return ", ".join(map(repr, list(dict.fromkeys(texts))[:3]))
 
 
 def date_text(days):
     """Days since 1970-01-01 as a date, with a time of the day if it is not midnight; infinity stays a number."""
-    if not abs(days) < 2.9e6:  # beyond the years that datetime has
+    if not abs(days) < 2.9e6:  # dates beyond those that `datetime` can hold
         return str(days)
     moment = np.datetime64(round(days * DAY), "s")
     text = str(moment).replace("T", " ")

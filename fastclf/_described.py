@@ -4,7 +4,7 @@ import numpy as np
 
 
 def described(value):
-    """A value as a message shows it: the value itself, or its type if this is shorter."""
+    """A value as a message shows it: its repr, or only its type if the repr is long; of an array, shape and dtype."""
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape} and dtype {value.dtype}"
     text = repr(value)

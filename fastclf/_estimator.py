@@ -28,13 +28,13 @@ def clone(estimator):
 
 
 def variants(estimator, name, values):
-    """A clone of the estimator for each value of the parameter `name`; if `name` is None, unchanged clones."""
+    """Clones of the estimator, one for each value of the parameter `name`; if `name` is None, unchanged clones."""
     models = [clone(estimator) for _ in values]
     return models if name is None else [model.set_params(**{name: own(value)}) for model, value in zip(models, values)]
 
 
 def own(value):
-    """The value of a parameter that one model gets: an estimator is cloned, because `set_params` may change it."""
+    """A parameter's value for one of several models: an estimator is cloned, because `set_params` may change it."""
     return clone(value) if hasattr(value, "get_params") and not isinstance(value, type) else value
 
 
@@ -44,7 +44,7 @@ def has_shortcuts(estimator):
 
 
 def path_parameters(estimator):
-    """The parameters for several values of which an estimator has a shortcut; empty if shortcuts may not be used."""
+    """The names of the parameters of which an estimator tries several values by a shortcut; empty if it has none."""
     return estimator._path_parameters if has_shortcuts(estimator) else ()
 
 
@@ -90,7 +90,7 @@ class only_if:
 
 
 class _NoConstraints:
-    """The attribute of parameter constraints that scikit-learn reads: none, because `fit` itself checks parameters."""
+    """`_parameter_constraints`, which scikit-learn reads: no constraints, because `fit` itself checks parameters."""
 
     def __get__(self, estimator, owner):
         return dict.fromkeys(owner._parameter_names(), "no_validation")
@@ -129,18 +129,19 @@ class Estimator(DeclaredState):
 
     _mark_of_fit = "n_features_in_"  # the name of an attribute that every fitted object has
 
-    _can_be_saved = True  # whether `save` takes a fitted object, and the class can be made without arguments
+    # whether `save` takes fitted objects of this class; the class must then be callable without arguments
+    _can_be_saved = True
 
     _parameter_constraints = _NoConstraints()
 
     # The public methods that change the fitted state; all other public methods only read the state.
     _changing = frozenset(["fit", "partial_fit", "remove", "fit_transform"])
 
-    # The parameters for several values of which `_fit_path` or `_answers_without` is faster than a fit for each value.
+    # The names of the parameters of which `_fit_path` or `_answers_without` tries several values faster than fits do.
     _path_parameters = ()
 
-    # Pairs of a parameter and "larger" or "smaller", whichever makes a simpler model; only for parameters whose names
-    # have another direction in another estimator.
+    # Pairs (parameter, "larger" or "smaller"), which say which values make a simpler model; only for parameters that in
+    # another estimator have the opposite direction under the same name.
     _simpler = ()
 
     def __init_subclass__(cls, *, shortcuts=False, **options):
@@ -161,7 +162,7 @@ class Estimator(DeclaredState):
     def __setstate__(self, state):
         join()
         vars(self).update(state)
-        mark_assigned(self, fitted=True)  # the next call of a copied or unpickled object checks all attributes
+        mark_assigned(self, fitted=True)  # the first method call on a copied or unpickled object checks all attributes
 
     def __delattr__(self, name):
         super().__delattr__(name)
@@ -178,7 +179,7 @@ class Estimator(DeclaredState):
         return
 
     def _predict_path(self, models, X):
-        """A list with the predictions, of shape (n_queries,), of each of the fitted models."""
+        """A list with an array of predictions, of shape (n_queries,), for each of the fitted models."""
         return [model.predict(X) for model in models]
 
     def _answers_without(self, name, values, X, y, fold):
@@ -258,7 +259,7 @@ class Estimator(DeclaredState):
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def __sklearn_tags__(self):
-        # scikit-learn may be imported here, because nobody else calls this method
+        # scikit-learn may be imported, because only scikit-learn calls this method
         from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
 
         kind = self._estimator_type
@@ -338,7 +339,7 @@ def _different_names(fitted, names):
 
 
 def _like(y, predicted):
-    """y in the shape of the predictions; another number of entries is an error."""
+    """y in the shape of the predictions; a y with another number of entries is refused."""
     y = as_array(y, "y")
     if y.ndim == 0 or y.size != predicted.size or len(y) != len(predicted):
         raise ValueError(f"y has shape {y.shape} for {len(predicted)} rows of X; shape {predicted.shape} is wanted")

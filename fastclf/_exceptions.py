@@ -21,13 +21,13 @@ def not_fitted_error(message):
 
 
 def of_column(error, column):
-    """The error, whose message has the words "column N", marked so that a table's name of the column replaces N."""
+    """Mark an error, whose message has the words "column N", so that the column's name in a table can replace N."""
     error.column = int(column)
     return error
 
 
 def name_column(error, names):
-    """Put the name of the column that `of_column` has marked into the message; `names` is None if there are none."""
+    """Replace "column N", in the message of an error from `of_column`, by the column's name, unless `names` is None."""
     column = vars(error).pop("column", None)
     if column is not None and names is not None and column < len(names):
         title = f"column {names[column]!r}"

@@ -9,7 +9,7 @@ def is_leave_one_out(fold):
 
 
 def rows_of_folds(fold):
-    """A list with the row numbers of each fold, ascending."""
+    """A list with an array of row numbers, ascending, for each fold."""
     return np.split(np.argsort(fold, kind="stable"), np.cumsum(np.bincount(fold))[:-1])
 
 

@@ -33,7 +33,7 @@ class Labels(NamedTuple):
 
 
 def as_labels(y, sample_weight, n_samples, owner, known=None):
-    """The Labels of a fit to at least two classes; for `partial_fit`, `known` has the declared classes."""
+    """The checked Labels of a fit to at least two classes; `known` has the classes declared to `partial_fit`."""
     if known is not None:
         require_two("classes", known)
     y = as_label_vector(y, n_samples, owner)
@@ -69,7 +69,7 @@ def rows_that_count(weight):
 
 
 def declared_classes(classes, known):
-    """The argument `classes` of `partial_fit`, checked and sorted; `known` has those of the last call, or is None."""
+    """The argument `classes` of `partial_fit`, checked and sorted; `known` has the classes of earlier calls or None."""
     if classes is None:
         if known is None:
             raise ValueError(

@@ -93,7 +93,7 @@ _IN_ITS_ROOM = {
     "tree.text": "export_rules export_text rules",
 }
 
-# The names that belong to another package in scikit-learn than in fastclf.
+# Public names that scikit-learn has in another package than fastclf's; fastclf has them in that package, too.
 _ELSEWHERE = {
     "calibration": "CalibrationDisplay calibration_curve",
     "inspection": "DecisionBoundaryDisplay",
@@ -103,13 +103,13 @@ _ELSEWHERE = {
 
 
 def _by_name(*tables):
-    """A dict of the public names and the modules that define them."""
+    """A dict {public name: the module that defines it}, from tables {module: its public names, with spaces between}."""
     return {name: module for table in tables for module, names in table.items() for name in names.split()}
 
 
 _PUBLIC, _MODULES = _by_name(_DEFINED), _by_name(_DEFINED, _IN_ITS_ROOM)
 
-# A dict of the public names of fastclf and the packages that define them.
+# A dict {public name of fastclf: the package that defines it}.
 ROOMS = {name: module.partition(".")[0] for name, module in sorted(_PUBLIC.items())}
 
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from ._validation import described
 
-# The parameters that may be arrays, lists, dicts, functions or objects; all others are numbers, strings or None.
+# The names of the parameters that may be arrays, lists, dicts, functions or objects; all others are numbers, strings or
+# None.
 _COMPOUND = {
     "Cs",
     "alpha",
@@ -60,7 +61,7 @@ _COMPOUND = {
     "weights",
 }
 
-# The values by which scikit-learn marks parameters that it is about to drop; here they mean False.
+# Pairs (parameter, value): values by which scikit-learn marks parameters that it is about to drop; they mean False.
 _GIVEN_UP = {("probability", "deprecated")}
 
 _SCALARS = (type(None), str, Real, np.bool_)
@@ -68,7 +69,7 @@ _SCALARS = (type(None), str, Real, np.bool_)
 
 @functools.cache
 def _checked(cls):
-    """A pair for a class: the names of its boolean parameters, and a dict of the types of its numbers and strings."""
+    """(names of a class's bool parameters; {name of a parameter for numbers or strings: the wanted type in words})."""
     ours = next(each for each in cls.__mro__ if each.__module__.partition(".")[0] == __package__)
     parameters = inspect.signature(ours.__init__).parameters.values()
     switches = [each.name for each in parameters if isinstance(each.default, bool) and each.name not in _COMPOUND]

@@ -24,7 +24,7 @@ _SUFFIX = {
 
 
 def available():
-    """The names of the SIMD levels of this build that this machine can run, weakest first."""
+    """The names of the SIMD levels of this build that this processor supports, weakest first."""
     supported = _cpu.supported()
     return [level for level in INFO["levels"] if level in supported]
 
@@ -43,7 +43,7 @@ def level():
 
 
 def load(name, at=None):
-    """The compiled module fastclf.`name` at a SIMD level, by default that in use, or at the next lower level built."""
+    """The compiled module fastclf.`name` for the SIMD level `at` (None: that in use) or the next lower one built."""
     levels = available()
     built = [known for known in levels[: levels.index(at or level()) + 1] if name in INFO["kernels"][known]]
     return importlib.import_module(f"fastclf.{name}{_SUFFIX[built[-1]]}")

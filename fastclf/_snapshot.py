@@ -31,12 +31,12 @@ def is_state(name):
 
 
 def is_fitted(cls, name):
-    """Whether the name is that of a fitted attribute that a fit of the class sets; subclasses may have others."""
+    """Whether `name` is a fitted attribute that fits of the class set; other attributes may come from a subclass."""
     return is_state(name) and (name in cls._fitted_names or name in table_of(cls))
 
 
 def snapshot(estimator):
-    """A copy of an estimator in its present state, which is checked if a user has assigned attributes."""
+    """A copy of an estimator in its present state, which is checked first if a user has assigned attributes."""
     if getattr(estimator, ASSIGNED, None) is not None:
         _check(estimator)
     return _copy(estimator)
@@ -44,7 +44,7 @@ def snapshot(estimator):
 
 def _copy(estimator):
     taken, attributes = object.__new__(estimator.__class__), estimator.__dict__.copy()
-    # the copy of an unfitted estimator gets no fitted attributes
+    # the snapshot of an estimator that was never fitted gets no fitted attributes, even if a user has assigned some
     if estimator._mark_of_fit not in attributes:
         for name in [name for name in attributes if is_fitted(estimator.__class__, name)]:
             del attributes[name]
@@ -73,7 +73,7 @@ def _take_mark(estimator):
 
 
 def mark_assigned(estimator, fitted):
-    """Have the next snapshot check the parameters, and the fitted attributes if `fitted`."""
+    """Mark an estimator, so that its next snapshot checks its parameters and, if `fitted`, its arrays' contents."""
     object.__setattr__(estimator, ASSIGNED, fitted or getattr(estimator, ASSIGNED, None) or False)
 
 
@@ -96,7 +96,7 @@ def on_snapshots(cls):
 
 
 def _in_words(error, method):
-    """An exception that names the method, for one of NumPy's that does not: a lack of memory, a failure of LAPACK."""
+    """An exception that names the method, in place of NumPy's MemoryError or LinAlgError, which does not name it."""
     if isinstance(error, LinAlgError):
         what = "comes to a system of equations that has no solution in float64"
         return ValueError(f"{method.__qualname__} {what} ({error}); columns of similar scales are wanted")
@@ -105,7 +105,7 @@ def _in_words(error, method):
 
 
 def _name_column(error, args, kwargs):
-    """Name the column that an error of a method with these arguments is about, if X is a table."""
+    """If X, among the arguments of a method, is a table, put its column's name into an error about a column."""
     if hasattr(error, "column"):
         name_column(error, feature_names(args[0] if args else kwargs.get("X")))
 
@@ -129,7 +129,7 @@ def _reads(method):
 
 
 def _keep_added(estimator, taken):
-    """Copy attributes that a subclass's methods have set on the snapshot of a call back to the estimator."""
+    """Copy back to the estimator the attributes that methods of a user's subclass have set on a snapshot of it."""
     for name, value in taken.__dict__.items():
         known = estimator.__dict__.get(name, estimator)
         if known is not value and not is_fitted(estimator.__class__, name) and name not in estimator._parameter_names():

@@ -22,7 +22,7 @@ import numpy as np
 
 from ._validation import require_integer
 
-# The number of array entries that are checked in one step, a few milliseconds, so that Ctrl-C need not wait.
+# The number of array entries that are checked between two checks for Ctrl-C, in a few milliseconds.
 _CHECK_NUMBERS = 1 << 22
 
 
@@ -68,7 +68,7 @@ class DeclaredState:
         """Check conditions that no entry of the table can express; for subclasses to override."""
 
     def _require_fitted(self):
-        """Refuse an object that is not fitted; estimators override it."""
+        """A hook for subclasses: refuse an object that is not fitted."""
 
 
 def check_state(owner, entries=True):
@@ -76,8 +76,8 @@ def check_state(owner, entries=True):
     try:
         owner._check_state(entries)
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
-        what = f"an attribute of the fitted {type(owner).__name__} is not what a fit makes"
-        raise ValueError(f"{what} ({type(error).__name__}: {error})") from error
+        what = f"an attribute of the fitted {type(owner).__name__}"
+        raise ValueError(f"{what} is not what a fit makes ({type(error).__name__}: {error})") from error
 
 
 @functools.cache
@@ -99,8 +99,8 @@ def check_each(owner, table, sizes, entries, whole=None):
         elif whole is None:
             if not hasattr(owner, name):
                 raise ValueError(f"{name} of the {type(owner).__name__} is missing")
-            # the condition may hold only since the user assigned a parameter, so that the array's contents were never
-            # checked
+            # with a condition, contents are always checked: a parameter that a user has assigned may have made the
+            # condition true, so that they were never checked before
             entry.check(name, getattr(owner, name), sizes, entries or entry.condition is not None)
         else:
             entry.check(f"{whole}[{name!r}]", owner[name], sizes, entries or entry.condition is not None)
@@ -178,7 +178,7 @@ class Starts(Entry):
 
 
 class Size(Entry):
-    """An integer attribute from `low` to `high`, which defines the size named `size`, or must be equal to it."""
+    """An integer attribute from `low` to `high`; it defines the size named `size`, or must equal it if defined."""
 
     def __init__(self, size, low=1, high=None):
         self.size, self.low, self.high = size, low, high
@@ -230,7 +230,7 @@ class Instance(Entry):
 
 
 class Part(Entry):
-    """The check of a fitted part of an estimator: of the given class of fastclf, or an object with the given method."""
+    """The check of an attribute that is a fitted estimator: of the class `cls`, or a foreign object with `method`."""
 
     def __init__(self, cls, method):
         self.instance, self.method = Instance(cls), method
@@ -255,7 +255,7 @@ class List(Entry):
 
 
 class Dict(Entry):
-    """The check of an attribute that is a dict with exactly the keys of a table; its sizes are not known elsewhere."""
+    """The check of a dict whose keys are those of a table; sizes that its items define hold in the dict alone."""
 
     def __init__(self, **table):
         self.table = table
@@ -284,7 +284,8 @@ def require_shape(name, came, wanted, sizes):
 
 def require_positions(name, array, end):
     """Refuse an array of integers with an entry outside [0, end)."""
-    unsigned = array.view(f"u{array.itemsize}").ravel()  # a negative number is read as a large unsigned one
+    # negative numbers, read as unsigned, are large, so that one comparison finds them too
+    unsigned = array.view(f"u{array.itemsize}").ravel()
     for start in range(0, unsigned.size, _CHECK_NUMBERS):
         if unsigned[start : start + _CHECK_NUMBERS].max() >= end:
             raise ValueError(f"{name} has an entry outside of 0 to {end - 1}; entries in this range are wanted")

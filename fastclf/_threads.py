@@ -23,7 +23,8 @@ import numpy as np
 
 from ._described import described
 
-# The largest number of threads. Work is cut into pieces for each thread, which would never end for 10^30 threads.
+# The largest number of threads that a user can ask for. Work is cut into pieces for each thread; for 10^30 threads the
+# cutting would never end.
 _MOST_THREADS = 1024
 
 # The wanted duration of a kernel call on a range, in seconds: short for Ctrl-C, and long compared with the 20 us that a
@@ -115,7 +116,7 @@ class _Pool:
         self._calls, self._idle, self._n_threads = SimpleQueue(), threading.Semaphore(0), 0
 
     def submit(self, function):
-        """Have a thread of the pool call the function; returns the Future of its result."""
+        """Let a thread of the pool call the function; returns the Future of its result."""
         if not self._idle.acquire(blocking=False) and self._n_threads < _POOL_THREADS:
             threading.Thread(target=self._work, name="fastclf", daemon=True).start()
             self._n_threads += 1
@@ -158,8 +159,8 @@ class _Ended(BaseException):
     """The exception that ends a nested call of `run` whose outer call has ended, by an error or by Ctrl-C."""
 
 
-# Two attributes of each thread. `ends` has the events that end its tasks, one for each nested call of `run`; `caller`
-# is the stack frame of the call of `aside` that the thread works for.
+# The local data of each thread. `ends` has the events that end the thread's tasks, one for each nested call of `run`;
+# `caller` is the stack frame of the call of `aside` for which the thread works.
 _local = threading.local()
 
 
@@ -232,7 +233,7 @@ _MANY_NUMBERS = 1 << 19
 # An array with at most this number of values is small: LAPACK factorises a matrix of this size within a millisecond.
 _FEW_NUMBERS = 1 << 10
 
-# The number of values in a block of rows of `map_rows`, few enough for a cache.
+# The number of values in a block of rows that `map_rows` processes at a time, small enough for a cache.
 _BLOCK_NUMBERS = 1 << 18
 
 
@@ -246,7 +247,7 @@ def inner(x, y):
 
 
 def norm_of(x):
-    """The Euclidean norm of an array as a vector, like :func:`inner` by the calling thread."""
+    """The Euclidean norm of an array, read as a vector; computed by the calling thread, not by BLAS's threads."""
     return sqrt(inner(x, x))
 
 
@@ -275,7 +276,8 @@ def aside(function, *arguments, **options):
         _abandon(outcome)
         raise
     finally:
-        del given, thread  # this breaks a cycle: a stack frame that refers to itself would be freed late
+        # this breaks a cycle of references: a stack frame with a local variable that refers to the frame is freed late
+        del given, thread
     return outcome.result()
 
 
@@ -302,7 +304,8 @@ def _leave():
         import ctypes
 
         libc = ctypes.CDLL(None)
-        libc.on_exit(libc._exit, None)  # the exit of the process calls _exit, before libraries wait for their threads
+        # at its exit the process then calls _exit, before libraries wait for their threads
+        libc.on_exit(libc._exit, None)
     except (ImportError, OSError, AttributeError):
         wait(_abandoned)
 
@@ -331,12 +334,12 @@ def n_numbers(container):
 
 
 def aside_if_many(n_numbers, function, *arguments, **options):
-    """Call function(*arguments); in another thread, by `aside`, if the function works on a large number of numbers."""
+    """Call function(*arguments), in another thread (by `aside`) if there is a large number of values to process."""
     return (aside if n_numbers > _MANY_NUMBERS else _called)(function, *arguments, **options)
 
 
 def each_aside_if_many(n_numbers, items, *arguments):
-    """The iterable items(*arguments); if it works on a large number of numbers, another thread makes each item."""
+    """The items of the iterable items(*arguments), each made in another thread if there are many numbers to process."""
     return items(*arguments) if n_numbers <= _MANY_NUMBERS else _each_aside(aside(items, *arguments))
 
 
@@ -384,7 +387,7 @@ def ranges(start, stop, size, limit=None):
 
 
 def budgets(size, most):
-    """Yield, without end, sizes of pieces of work that take about 30 ms each: `size` at first, `most` at most."""
+    """Yield, without end, the size of the next piece of work, adapted to take 30 ms: first `size`, at most `most`."""
     for start, stop in ranges(0, 1 << 62, size, most):
         yield stop - start
 
@@ -413,7 +416,7 @@ def _bar_class(tqdm):
 
 @contextlib.contextmanager
 def _drawing():
-    """Let tqdm draw a progress bar; a Ctrl-C makes tqdm keep its lock, which is released here for other threads."""
+    """A context in which tqdm draws a progress bar; a lock that tqdm keeps after a Ctrl-C is released at its end."""
     try:
         yield
     except BaseException:
@@ -488,7 +491,7 @@ class Progress:
                 self._bar.write(line, file=sys.stderr)
 
     def extend(self, amount):
-        """Add to the total amount of work of which progress is reported."""
+        """Increase the total amount of work, of which progress is reported as a share, by `amount`."""
         self.total += amount
         if self._bar is not None:
             self._bar.total = self._units(self.total)
@@ -514,7 +517,7 @@ class Progress:
 
 
 def advance(progress, amount):
-    """Report progress; raise RuntimeError if the callback stops the work."""
+    """Report an amount of finished work; raise RuntimeError if the user's callback stops the work."""
     if progress.advance(amount):
         raise RuntimeError(
             f"{progress.label}: stopped by callback at {100 * progress.step / progress.total:.0f} % of the work;"

@@ -18,22 +18,23 @@ from ._threads import aside_if_many, copy_rows, ranges
 # The dtypes whose values float32 holds exactly are converted to float32; every other real dtype becomes float64.
 _SMALL = frozenset(["bool", "int8", "uint8", "int16", "uint16", "float16"])
 
-# The number of values that are checked for NaN in one step, a few milliseconds, so that Ctrl-C need not wait.
+# The number of values that are checked for NaN between two checks for Ctrl-C, in a few milliseconds.
 _CHECK_NUMBERS = 1 << 22
 
-# The number of entries of a list that are converted in the first step, in a few milliseconds; then Ctrl-C is obeyed.
+# The number of entries of a list that are converted, in a few milliseconds, before the first check for Ctrl-C.
 _BLOCK = 1 << 14
 
-# The types of arrays of Python's numbers, of which NumPy makes an array of the largest type, whatever their order.
+# The dtypes of arrays of Python's bools, ints and floats. A list that mixes them becomes an array of the largest dtype,
+# whatever their order.
 _PLAIN = (np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64))
 
-# The number of bytes that a number in a list takes.
+# The approximate number of bytes that a number in a Python list takes.
 _ENTRY_BYTES = 40
 
 # The largest integer that kernels take.
 _LARGEST = 2**63 - 1
 
-# The number of labels that are sorted in the first step, before the duration of a step is known.
+# The number of labels that are sorted before the duration of a sort is first measured.
 _LABELS = 1 << 14
 
 
@@ -57,7 +58,7 @@ def feature_names(X):
 
 
 def refuse_collection(X, name):
-    """Refuse a collection of Dask, whose data may be beyond the memory of this machine."""
+    """Refuse a collection of Dask, whose data may be beyond the memory of this computer."""
     if hasattr(type(X), "__dask_graph__"):
         raise TypeError(
             f"{name} is a dask {type(X).__name__}; fastclf.dask has estimators that take collections, and"
@@ -84,7 +85,8 @@ def as_array(X, name):
         if any(column.dtype.kind not in "biuf" for column in columns):
             columns = [column.astype(object) for column in columns]
         return np.column_stack(columns) if columns else np.empty((X.num_rows, 0))
-    # pyarrow's arrays have to_pylist, too; their to_numpy refuses data that must be copied
+    # pyarrow's arrays, which are recognised by to_pylist, are left to np.asarray: their to_numpy refuses data that must
+    # be copied
     if hasattr(X, "to_numpy") and not hasattr(X, "to_pylist"):
         array = X.to_numpy()
         if array.dtype == object and hasattr(X, "iloc"):
@@ -104,7 +106,7 @@ def as_array(X, name):
 
 
 def _array_of_blocks(rows):
-    """The array of a long list, made of blocks, between which Ctrl-C is obeyed; None if it might be another array."""
+    """The array of a long list, converted in blocks, so that Ctrl-C is obeyed; None if blocks might change it."""
     width = len(rows[0]) if rows and isinstance(rows[0], (list, tuple, np.ndarray)) and np.ndim(rows[0]) else 1
     if len(rows) * width <= 4 * _BLOCK:
         return None
@@ -113,7 +115,7 @@ def _array_of_blocks(rows):
         try:
             blocks.append(np.asarray(rows[start:stop]))
         except ValueError:
-            return None  # the message about the whole list names its shape
+            return None  # np.asarray of the whole list then raises an error that names the list's shape
         if blocks[-1].shape[1:] != blocks[0].shape[1:]:
             return None
     kinds = {block.dtype for block in blocks}
@@ -177,13 +179,13 @@ def as_float(array, name):
             try:
                 float(value)
             except (TypeError, ValueError) as error:
-                text = f"{name} holds something that is not a number (row {place[0]}, column {place[1]}: {error}); real"
-                raise of_column(type(error)(f"{text} numbers are wanted"), place[1]) from None
+                text = f"{name} holds something that is not a number (row {place[0]}, column {place[1]}: {error})"
+                raise of_column(type(error)(f"{text}; real numbers are wanted"), place[1]) from None
         raise
 
 
 def require_finite(array, name, owner, allow_nan=False):
-    # on a small array this test takes 4 us less than the loop below
+    # on a small array, one test of all entries takes 4 us less than the loop over blocks of rows
     if array.size <= 4096 and np.isfinite(array).all():
         return
     step = max(1, _CHECK_NUMBERS // array.shape[1])
@@ -264,7 +266,7 @@ def as_label_list(labels, name="labels"):
 
 
 def as_label(value, name):
-    """A single label, such as a number or a string; no array and no list."""
+    """The value, after a check that it is a single label, such as a number or a string, not an array or a list."""
     if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind != "O":
         value = value[()]
     if not isinstance(value, (str, bytes)) and (hasattr(value, "__iter__") or type(value).__hash__ is None):
@@ -301,7 +303,7 @@ def encode_labels(y, name="y"):
 
 
 def encode_groups(groups, name="groups"):
-    """The pair (classes, codes) that `encode_labels` returns; the labels may also be numbers that are not whole."""
+    """(the sorted distinct groups, the index of each row's group in them); groups may be floats that are not whole."""
     if groups.dtype.kind == "f":
         return aside_if_many(len(groups), np.unique, groups, return_inverse=True)
     return encode_labels(groups, name)
@@ -371,7 +373,7 @@ def as_path(path, name="path"):
 
 
 def as_names(names, name, n, wrong=ValueError):
-    """n names of a user as a list of strings; another number of names is an error of the class `wrong`."""
+    """The user's `names` as a list of n strings; another number of names raises an error of the class `wrong`."""
     names = as_list(names, name)
     if len(names) != n:
         raise wrong(f"{name} must contain {n} elements, got {len(names)}")
@@ -453,7 +455,7 @@ def require_number(name, value, low, open_low=False, finite=False):
 
 
 def require_numbers(name, value, kinds):
-    """Refuse a value that is neither a number nor an array of numbers up to 2^62 with one of NumPy's `kinds`."""
+    """Refuse a value that is no number or array of NumPy's `kinds`; integers must have absolute values up to 2^62."""
     array = np.asarray(value)
     # lists and tuples are refused, because + and * mean something else for them
     listed = isinstance(value, (list, tuple))
@@ -468,7 +470,7 @@ def require_memory(n_bytes, what):
     """
     memory = _memory()
     if n_bytes > memory:
-        # a whole number may be beyond the range of float
+        # n_bytes, a whole number, may be beyond the range of float, so that a smaller one is shown
         raise MemoryError(f"{what} needs {min(n_bytes, 1 << 99) / 1e9:.3g} GB of memory; there are {memory / 1e9:.3g}")
 
 
@@ -476,7 +478,7 @@ def _memory():
     """The bytes of memory that the computer has, or that the process may use if fewer; inf if they are unknown."""
     try:
         import resource
-    except ImportError:  # there is no such module on Windows, which grants no more memory than it has
+    except ImportError:  # Windows lacks the module `resource`, and grants no more memory than the computer has
         return np.inf
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     present = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

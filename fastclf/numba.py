@@ -74,7 +74,7 @@ _distances_scratch = foreign("squared_distances_scratch")
 
 
 def _require(array, name, dtypes, ndim):
-    """Refuse an argument of a wrong type while a call is compiled."""
+    """Raise Numba's TypingError, while a call is compiled, if an argument has a wrong type."""
     if not (isinstance(array, types.Array) and array.ndim == ndim and array.layout == "C" and array.dtype in dtypes):
         wanted = " or ".join(map(str, dtypes))
         raise errors.TypingError(f"{name} is {array}; a C-contiguous array of {wanted} with {ndim} axes is wanted")

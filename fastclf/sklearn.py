@@ -31,7 +31,8 @@ _MODULES = (
     "tree",
 )
 
-# Names that are replaced only on request, because the answers may differ; the values say how.
+# A dict of names of scikit-learn that are replaced only on request, because fastclf's answers may differ; the values
+# say how they differ.
 _OTHER_ANSWERS = {
     "DecisionBoundaryDisplay": "draws regions and rows where no argument of scikit-learn's is given",
     "DecisionTreeClassifier": "takes the first of equally good splits, not one at random",
@@ -39,8 +40,8 @@ _OTHER_ANSWERS = {
     "Perceptron": "shuffles the rows in other orders",
 }
 
-# Names that are replaced by a class of this module. Its `fit` takes no sample weights, as in scikit-learn, so that
-# ensembles and other code that looks at the arguments of `fit` treat both classes alike.
+# Names that are replaced by a class of this module, a subclass of fastclf's class. Its `fit` takes no sample weights,
+# as in scikit-learn, so that ensembles and other code that looks at the arguments of `fit` treat both classes alike.
 _UNWEIGHTED = (
     "KNeighborsClassifier",
     "KNeighborsRegressor",
@@ -110,7 +111,9 @@ def patch_sklearn(names=None, verbose=False):
             _tell(verbose, f"{theirs.__module__}.{name} stays: fastclf's {reason}")
             continue
         if type(theirs) is ABCMeta and isinstance(ours, type):
-            theirs.register(ours)  # this makes isinstance(ours(), theirs) true in scikit-learn's private modules
+            # scikit-learn's private modules, which keep their class, then accept objects of fastclf's class as
+            # instances of it
+            theirs.register(ours)
         for module in _modules_with(name, theirs):
             _replaced.append((module, name, theirs))
             setattr(module, name, ours)
@@ -141,7 +144,7 @@ def _is_all(names):
 
 
 def _reason_to_stay(name, theirs, ours, names):
-    """The reason not to replace scikit-learn's object, or None; other answers are a reason only if `names` is None."""
+    """Why scikit-learn's object is not replaced, or None; other answers are a reason only if `names` is None."""
     missing = _missing_parameters(theirs, ours)
     if missing:
         return f"has no {', '.join(missing)}"
@@ -186,7 +189,7 @@ def _shared():
 
 
 def _missing_parameters(theirs, ours):
-    """The parameters of scikit-learn's object that fastclf's object does not have."""
+    """The names of the parameters of scikit-learn's object that fastclf's object does not have."""
     known = inspect.signature(ours).parameters
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
         return []

@@ -15,7 +15,7 @@ from ._exceptions import warn
 from ._state_table import Array, Instance, List, Part, declare, has, or_none, require_same, where
 from ._validation import as_array, as_list, described, feature_names
 
-# The classifiers whose answers do not depend on the units of the columns.
+# The names of the classifiers whose answers do not depend on the units of the columns.
 _UNITLESS = (
     "BernoulliNB",
     "CategoricalNB",
@@ -28,7 +28,8 @@ _UNITLESS = (
     "PoissonNB",
 )
 
-# The classifiers that are given sparse features if there are more than _MANY_LEVELS columns of zeros and ones.
+# The names of the classifiers to which a TableClassifier gives sparse features if categories become more than
+# _MANY_LEVELS columns of zeros and ones.
 _TAKE_SPARSE = (
     "KNeighborsClassifier",
     "LeastSquaresClassifier",
@@ -64,13 +65,14 @@ class Table:
             raise ValueError(f"columns has shape {columns.shape}; (n_samples, n_columns), or a list, is wanted")
         self.matrix = columns if isinstance(columns, np.ndarray | Csr) else None
         if isinstance(columns, Csr):
-            # the columns' numbers stand for the columns, because a Csr is not cut into columns
+            # a Csr is not cut into columns, so that the list of columns has only their numbers
             columns = range(columns.shape[1])
         self.columns = list(columns.T) if isinstance(columns, np.ndarray) else columns
         self.names = names
-        # for each column of a text the decimal mark, if it is known, and how the whole text was read; otherwise None
+        # `marks`: for each column its decimal mark, if it is known; `reading`: how the file was read. Both are None
+        # unless the table comes from a text file.
         self.marks = self.reading = None
-        self.dates = frozenset()  # the names of the columns that held dates, which are days now
+        self.dates = frozenset()  # the names of the columns whose dates have become days
         self.open_ended = False  # whether columns that are missing at the end of a row are zeros, as in a LIBSVM text
 
     @classmethod
@@ -208,7 +210,7 @@ class Table:
 
 
 class _Renamed:
-    """A table in which names occur twice, with new names; columns are found by their positions."""
+    """A table in which column names occur twice, under new names; columns are found by their positions."""
 
     def __init__(self, X, names):
         self.X, self.columns = X, names
@@ -222,7 +224,7 @@ class _Renamed:
 
 
 class _Unused:
-    """A column that cannot be used; the error says why."""
+    """A stand-in for a column of a table that cannot be used; the given error is raised once the column is read."""
 
     def __init__(self, n, error):
         self._n, self._error = n, error
@@ -239,7 +241,7 @@ class _Unused:
 
 
 def _holds_dates(X, name):
-    """Whether a column of a table holds dates or times, not texts of them."""
+    """Whether a column of a table holds dates or times as such, not as texts."""
     column = X.column(name) if hasattr(X, "column_names") else X[name]
     array = np.asarray(column)
     if array.dtype.kind != "O" or array.ndim != 1:
@@ -408,7 +410,8 @@ class TableClassifier(Classifier, shortcuts=True):
         fitted["model_"].fit(features, y, **weight)
         return self._become(**fitted, classes_=fitted["model_"].classes_)
 
-    # Shortcut: when several values of a parameter are tried, the feature columns are made once for all models.
+    # The next methods are a shortcut: if several values of a parameter are tried, the features are made once for all
+    # models.
 
     @property
     def _path_parameters(self):
@@ -429,7 +432,7 @@ class TableClassifier(Classifier, shortcuts=True):
         return models[0].model_._predict_path([model.model_ for model in models], features)
 
     def _prepared(self, X):
-        """The new attributes, with an unfitted model, and the matrix of features that the model is to be fitted on."""
+        """(the fitted attributes, with a model that is not fitted yet; the features on which to fit the model)."""
         if self.scale not in (True, False, "auto"):
             raise ValueError(f"scale is {described(self.scale)}; True, False or 'auto' is wanted")
         orders = {} if self.date_orders is None else self.date_orders
@@ -502,7 +505,7 @@ class TableClassifier(Classifier, shortcuts=True):
         return Table(columns, table.names), dates
 
     def _given_categories(self, n_columns):
-        """For each column the list of its categories in the parameter, or None; None if the parameter is None."""
+        """The parameter `categories` as a list with a list of categories or None per column; None if it is None."""
         if self.categories is None:
             return None
         given = as_list(self.categories, "categories")
@@ -516,17 +519,17 @@ class TableClassifier(Classifier, shortcuts=True):
 
     @staticmethod
     def _matrix(X, categories, names, dates=None):
-        """The matrix of numbers and category indices of X; an array of numbers is returned unchanged."""
+        """X as a matrix of numbers, with indices in place of categories; an array of numbers is returned unchanged."""
         table = Table.of(X, names)
         if table is X or table.names is not None or table.matrix is None:
             return table.encode(categories, names, dates)
         if table.shape[1] != len(categories):
-            came = f"X has {table.shape[1]} features, but TableClassifier is expecting"
-            raise ValueError(f"{came} {len(categories)} features as input")
+            came = f"X has {table.shape[1]} features"
+            raise ValueError(f"{came}, but TableClassifier is expecting {len(categories)} features as input")
         return table.matrix
 
     def _shifts(self, model, numbers, n_categorical):
-        """Whether `fit` must standardise columns of numbers, by the parameter `scale`."""
+        """Whether `fit` standardises columns of numbers, by the parameter `scale`, the model and their ranges."""
         if isinstance(numbers, Csr) or (
             self.scale is not True and (self.scale is False or type(model).__name__ in _UNITLESS)
         ):
@@ -605,7 +608,7 @@ class TableClassifier(Classifier, shortcuts=True):
         ]
 
     def _reading_of_tree(self):
-        """What the functions that show trees need: the model, and the names and texts of its features' categories."""
+        """For functions that show trees: (model, names of its features, each feature's categories, "dates" or None)."""
         self._require_fitted()
         names = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
         dates = getattr(self, "dates_", [None] * len(names))
@@ -644,7 +647,7 @@ def _takes_sparse(model):
 
 
 def _sparse_features(numbers, X, categories):
-    """Sparse rows: the given numbers, then a one for the category of each column of X that has categories."""
+    """Sparse rows: the columns `numbers`, then columns of zeros and ones for the categories of X's other columns."""
     n, d = numbers.shape
     places = [j for j, known in enumerate(categories) if known is not None]
     codes = X[:, places]
@@ -657,7 +660,7 @@ def _sparse_features(numbers, X, categories):
 
 
 def _tell_categories(model, categories):
-    """Tell a model that handles categories, by its parameters, which columns have categories."""
+    """Set the parameters by which a model that handles categories itself is told the columns of categories."""
     if "categorical_features" in model.get_params(deep=False):
         places = [j for j, known in enumerate(categories) if known is not None]
         model.set_params(categorical_features=places or None)
@@ -676,7 +679,7 @@ def _mean(X):
 
 
 def _uneven(numbers, n_categorical):
-    """Whether the range of one column is far above the median range; a column of zeros and ones has range 1."""
+    """Whether the widest range of a column is far above the median range; columns of zeros and ones have range 1."""
     there = ~np.isnan(numbers) if numbers.dtype.kind == "f" else np.ones(numbers.shape, bool)
     reach = np.where(there, numbers, -np.inf).max(axis=0) - np.where(there, numbers, np.inf).min(axis=0)
     reach = np.concatenate([reach[reach > 0], np.ones(n_categorical)])

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._csr import Csr
 
-# The number of values that are summed in one step, so that Ctrl-C need not wait.
+# The number of values that are summed between two checks for Ctrl-C.
 _BLOCK_NUMBERS = 1 << 18
 
 
@@ -25,7 +25,7 @@ def gamma_of(gamma, X, weight=None):
 
 
 def _blocks(n, row_size):
-    """Slices of n rows of `row_size` numbers; as their bounds are fixed, sums over them always have the same bits."""
+    """Slices that cut n rows into blocks, with fixed bounds, so that sums over blocks always have the same bits."""
     size = max(1, _BLOCK_NUMBERS // max(1, row_size))
     return [slice(start, start + size) for start in range(0, n, size)]
 

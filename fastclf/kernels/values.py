@@ -16,18 +16,18 @@ compiled = _simd.load("kernels._values")
 
 KINDS = ("linear", "poly", "rbf", "sigmoid")
 
-# The number of rows that are packed together: so few that their kernel values with a panel, a few rows side by side,
-# stay in the second-level cache.
+# The largest number of rows that are packed together: so few that their kernel values with a panel, a few rows side by
+# side, stay in the second-level cache.
 BLOCK = 256
 
-# A block of kernel values that takes at most this number of multiplications, 1 ms, is computed by the calling thread
-# alone.
+# Kernel values that take at most this number of multiplications, about 1 ms, are computed by the calling thread alone.
 _THREAD_WORK = 1 << 23
 
 # The number of multiplications in the first range of rows that a thread computes.
 _RANGE_WORK = 1 << 24
 
-# Rows are packed as dense rows if more than this share of their values, in the columns that one of them uses, is not 0.
+# Rows are packed as dense rows if more than this share of their values is not 0, among the columns in which at least
+# one of them is not 0.
 _DENSE = 0.4
 
 
@@ -189,9 +189,10 @@ class Block(NamedTuple):
     kernel: Kernel
     X: Rows
     Z: Packed
-    # (n_rows,), int64: for each row of this block of the kernel matrix, its number among the packed rows Z
+    # (n_rows,) int64: for each row of this block of the kernel matrix the number of its row among the packed rows Z
     rows: np.ndarray
-    # (n_columns,), int64: for each column of this block of the kernel matrix, its row number in X; None: all rows of X
+    # (n_columns,) int64: for each column of this block of the kernel matrix the number of its row of X; None: the
+    # columns stand for all rows of X
     columns: np.ndarray | None = None
 
     @property
@@ -205,9 +206,11 @@ class Cached(NamedTuple):
     # (n_slots, n_columns rounded up to whole panels), dtype of Z: the cached kernel values, a slot for each cached row;
     # compiled code writes the values that are not there yet
     table: np.ndarray
-    # (n_rows,), int64: for each row of the block its slot, a row of the cache `table`; negative: it has no slot
+    # (n_rows,) int64: for each row of the block the number of its slot, a row of the cache `table`; negative: it has no
+    # slot
     slot: np.ndarray
-    ready: np.ndarray  # (n_rows,), uint8: 1 if the row's slot of the cache has its kernel values already
+    # (n_rows,) uint8: 1 for each row of the block whose slot of the cache has its kernel values already
+    ready: np.ndarray
 
 
 class Scratch:

@@ -38,7 +38,8 @@ _MAX_HEADER = 1 << 26
 # The number of bytes that are read or written between two checks for Ctrl-C, in a few milliseconds.
 _CHUNK = 1 << 22
 
-# The number of bytes after which the system's buffers are flushed. A flush cannot be interrupted, so it must be short.
+# The number of written bytes after which the system's buffers are flushed to the disk. A flush cannot be interrupted,
+# so it must be short.
 _UNFLUSHED = 1 << 26
 
 
@@ -196,7 +197,7 @@ def _write(file, header, arrays):
 
 
 def _pieces(array, n_zeros):
-    """Yield, in pieces, n_zeros zeros and then the bytes of an array, as they are written to a file."""
+    """Yield, in pieces, the bytes to be written to a file: `n_zeros` zeros as padding, then those of an array."""
     yield bytes(n_zeros)
     chunks = np.nditer(
         array,
@@ -238,7 +239,7 @@ def _read_header(file, path):
 
 
 def _verify(file, path):
-    """Read all bytes after the header and compare their checksum."""
+    """Check that all bytes after the header have the checksum that the beginning of the file states."""
     crc = 0
     while chunk := file.read(_CHUNK):
         crc = zlib.crc32(chunk, crc)

@@ -192,7 +192,7 @@ def decode(tree, arrays):
 
 
 def _make(name, attributes):
-    """A checked object with these attributes, of the class that a file calls `name`."""
+    """An object of the class that a file calls `name`, with these attributes, after a check that they fit together."""
     cls = find_class(_require(str, name))
     if cls is None:
         raise ValueError(f"the file holds a {name!r}, which fastclf {fastclf.__version__} does not know")

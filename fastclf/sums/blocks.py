@@ -8,16 +8,16 @@ from itertools import pairwise
 
 from .._threads import n_threads, ranges, run
 
-# The largest number of blocks into which the rows of a sum are divided.
+# The largest number of blocks of rows into which a sum over rows is divided.
 _BLOCKS = 64
 
-# The largest number of values in the sums of all blocks together, if there is more than one block.
+# The largest number of values in the sums of all blocks of rows together, if there is more than one block.
 _PARTIAL_NUMBERS = 1 << 23
 
 # Rows are divided into fewer blocks if a block would have less than this number of multiplications.
 BLOCK_WORK = 1 << 18
 
-# Work of at most this number of multiplications, 1 ms, is done by a single call on the calling thread.
+# Work of at most this number of multiplications, about 1 ms, is done by a single call on the calling thread.
 _THREAD_WORK = 1 << 21
 
 # The number of multiplications in the first range of rows that a thread processes.
@@ -73,7 +73,7 @@ def by_length(start, stop, length):
 def added(arrays):
     """The sum of arrays, added in their order; the sum overwrites the first array, unless this is read-only."""
     first, *rest = arrays
-    if not first.flags.writeable:  # the array came from another process, and may not be changed
+    if not first.flags.writeable:  # an array from another process is read-only, so that its copy is changed instead
         first = first.copy()
     for array in rest:
         first += array
@@ -92,7 +92,7 @@ def over_rows(call, X, row_work, n_jobs):
     if work <= _THREAD_WORK:
         return [call(0, n)]
     threads = min(n_threads(n_jobs), n)
-    # each thread gets several blocks, because threads differ in speed
+    # each thread gets several blocks of rows, because threads differ in speed
     bounds = even_bounds(n, 1 if threads == 1 else min(n, 4 * threads))
     found = []
 

@@ -11,7 +11,7 @@ from .class_sums import kernels as class_sums
 
 kernels = _simd.load("sums._moments")
 
-# The smallest number of rows in a block, in a sum of products of columns.
+# The smallest number of rows in a block, if products of columns are summed over blocks of rows.
 _BLOCK_ROWS = 1024
 
 # The largest number of entries of X in the first range of rows; also the largest number of values of sparse rows that
@@ -25,10 +25,12 @@ class ClassMoments:
     __slots__ = ("count", "shift", "squares", "sums", "waiting")
 
     def __init__(self, n_classes, d):
-        self.count = np.zeros(n_classes)  # (n_classes,): the sum of weights of each class
-        # (n_classes, d) each: the first row of a class, and the sums of (x - shift) and of its square over the class
+        self.count = np.zeros(n_classes)  # (n_classes,) float64: the sum of the weights of the rows of each class
+        # (n_classes, d) each: the shift, which is the first row of each class, and the sums of (x - shift) and of
+        # (x - shift)^2 over the rows x of each class
         self.shift, self.sums, self.squares = np.zeros((3, n_classes, d))
-        # (n_classes, 4): the number of rows of a class that are not added yet, and their row numbers
+        # (n_classes, 4) int64: for each class the number of rows, up to three, that wait to be added together with a
+        # fourth, and their row numbers
         self.waiting = np.zeros((n_classes, 4), np.int64)
 
 
@@ -136,7 +138,7 @@ def product_sums(n_classes, d):
 
 def add_products(X, codes, weight, shift, start, stop, sums):
     """Add rows to the sums of a block."""
-    # a range of sparse rows becomes a dense array, whose first row has the index 0
+    # only this range of sparse rows is made dense, so that its first row has the index 0
     first, rows = (start, np.asarray(X[start:stop])) if isinstance(X, Csr) else (0, X)
     weights = None if weight is None else weight[first:]
     kernels.add_products(rows, codes[first:], weights, shift, start - first, stop - first, *sums)
@@ -151,5 +153,5 @@ def joined_products(blocks, d):
 
 
 def _padded(d):
-    """The number of rows and columns, d rounded up to whole tiles, of the matrix of products of d columns."""
+    """d rounded up to whole tiles: the number of rows and columns of the matrix of products of d columns."""
     return -(-d // kernels.TILE) * kernels.TILE
