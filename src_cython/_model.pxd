@@ -105,7 +105,8 @@ ctypedef struct neighbors_t:
     const int* half
     const float* slack
     const float* length
-    Py_ssize_t n_axes            # the number of axes of the projection; 0: rows are coded without projection
+    # the number of axes on which rows are projected before they are coded; 0: they are not projected
+    Py_ssize_t n_axes
     const double* center
     double scale, step, code_shift, delta, kappa, per, center_norm
     const float* axes
@@ -140,8 +141,10 @@ ctypedef struct bayes_t:
     bint binary                  # whether feature values are replaced by 1 above `threshold`, and by 0 otherwise
     double threshold
     bint nonnegative             # whether negative feature values are refused
-    const double* impossible     # (n_features, width) 1 if a value above 0 makes the class impossible, else 0; or NULL
-    const double* wanted         # (n_features, width) 1 if the value 0 makes the class impossible, else 0; or NULL
+    # (n_features, width) 1 if a value above 0 makes the class impossible, else 0; NULL: none does
+    const double* impossible
+    # (n_features, width) 1 if the value 0 makes the class impossible, else 0; NULL: it never does
+    const double* wanted
     # (n_outputs,) for each class the number of features for which the value 0 makes it impossible
     const double* n_wanted
     normalise_f normalise
@@ -174,7 +177,8 @@ ctypedef void (*features_double_f)(const model_t*, const double*, Py_ssize_t, do
 # The conversion of a table's rows to features, from which scores are computed. Arrays that have an entry for each
 # column have n_features entries.
 ctypedef struct table_t:
-    const model_t* inner         # the model that takes the features; NULL: this model takes the rows themselves
+    # the model that computes scores from the features; NULL: this model has no features other than its rows
+    const model_t* inner
     features_float_f features_float
     features_double_f features_double
     const double* mean           # for each column the number that replaces missing ones

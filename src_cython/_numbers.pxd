@@ -50,12 +50,12 @@ cdef struct rows_t:
 
 
 cdef inline rows_t rows_of(object X) except *:
-    """A struct for the rows of a C-contiguous array with a dtype of `number`; the caller must keep the array alive."""
+    """A struct for the rows of a C-contiguous array of a type in `number`; the caller must keep the array alive."""
     cdef Py_buffer view
     cdef rows_t rows
     cdef char letter
     PyObject_GetBuffer(X, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
-    # NumPy writes a prefix before the format's letter if an array is not aligned
+    # the letter of the buffer format has a prefix if the array is not aligned
     letter = view.format[1] if view.format[0] in b"@=<>!^" else view.format[0]
     rows.data, rows.d, rows.itemsize = <const char*> view.buf, view.shape[1], view.itemsize
     PyBuffer_Release(&view)

@@ -3,7 +3,7 @@
 #define HAS(feature) __builtin_cpu_supports(feature)
 #if !defined(__clang__) && __GNUC__ >= 12
 #define HAS_V3 HAS("x86-64-v3")
-#else  /* this compiler cannot ask for the level; a processor with these features has all of its features */
+#else  /* a compiler without a test for x86-64-v3; a processor with these features has all of the level */
 #define HAS_V3 (HAS("avx2") && HAS("fma") && HAS("bmi") && HAS("bmi2"))
 #endif
 static int has_v3(void)
@@ -25,7 +25,7 @@ static int has_vnni(void) { return 0; }
 
 #if defined(__aarch64__) && defined(__linux__)
 #include <sys/auxv.h>
-static int has_dotprod(void) { return getauxval(AT_HWCAP) >> 20 & 1; } /* ASIMDDP: dot products of bytes */
+static int has_dotprod(void) { return getauxval(AT_HWCAP) >> 20 & 1; } /* HWCAP bit for dot products of bytes */
 #elif defined(__aarch64__) && defined(__APPLE__)
 #include <sys/sysctl.h>
 static int has_dotprod(void)

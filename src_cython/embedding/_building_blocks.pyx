@@ -115,8 +115,8 @@ cdef int split_sorted(const floating* x, const column_t* column) noexcept nogil:
     best.feature, best.cut, best.score = -1, -1, 0
     if heavy:
         if criterion == ENTROPY:
-            # Entropy is searched with weights, even if all are 1: the search without weights reads a table of
-            # logarithms, which this function does not have.
+            # Without weights, a search by entropy reads a table of logarithms, which this function does not have. So
+            # weights are passed, even if all are 1.
             g.weight = weights
         describe(&g, &node, &work)
         read_total(&g, &node, &work)
@@ -142,7 +142,7 @@ cdef inline bint may_rise(double y, double C, double alpha) noexcept nogil:
 
 
 cdef int smo_first(const dual_t* p, Py_ssize_t* i_out, double* violation_out) noexcept nogil:
-    """Choose the row i that a step moves, -1 if no y_i alpha_i may rise; write the largest KKT violation."""
+    """Write the row i that a step moves first, -1 if no y_i alpha_i may rise, and the largest KKT violation."""
     cdef double high = -INFINITY, low = INFINITY, v
     cdef Py_ssize_t t
     i_out[0] = -1
@@ -160,7 +160,7 @@ cdef int smo_first(const dual_t* p, Py_ssize_t* i_out, double* violation_out) no
 cdef int smo_second(
     const dual_t* p, Py_ssize_t i, const double* K_i, const double* diagonal, Py_ssize_t* j_out
 ) noexcept nogil:
-    """Choose the row j that a step moves with row i, -1 if no pair improves the objective; K_i: row i of the kernel."""
+    """Write the row j that a step moves with row i, -1 if no pair improves the objective; K_i: row i of the kernel."""
     cdef double high, v, gain, curvature, best = 0
     cdef Py_ssize_t t
     j_out[0] = -1

@@ -76,17 +76,17 @@ cdef struct state_t:
     const long long* starts
     const int* rows          # the row number of each entry of the sparse columns
     const double* x          # the values of the entries of sparse columns, or the dense columns (p, n)
-    # (K, n): the weight of each row, multiplied by p (1 - p) if K is 1, and else by p, the probability of the class
+    # (K, n): the weight of each row times p (1 - p) if K is 1, else times p, where p is the probability of the class
     const double* weight
     const double* share      # (K, n): the probability p of each class for each row; used with K > 1
-    # (K, n): the change X (u - u0) of each row's scores since the start u0 of the sweeps; updated
+    # (K, n): the change of each row's scores since the start of the sweeps; updated
     double* s
     # (n,): for each row the sum over the classes of probability times change of score; updated; used with K > 1
     double* mean
 
 
 cdef double slope(const state_t* t, Py_ssize_t k, Py_ssize_t j) noexcept nogil:
-    """Coordinate j of class k of H (u - u0), by which the gradient has changed since the start u0 of the sweeps."""
+    """The entry of H (u - u0), the change of the gradient since the start of the sweeps, for class k and column j."""
     cdef Py_ssize_t e, i, n = t.n
     cdef const double* weight = t.weight + k * n
     cdef const double* s = t.s + k * n
@@ -140,7 +140,7 @@ cdef void move(const state_t* t, Py_ssize_t k, Py_ssize_t j, double step) noexce
 
 
 cdef double bend_of(const state_t* t, Py_ssize_t k, Py_ssize_t j) noexcept nogil:
-    """The second derivative of the loss by the coefficient of class k and column j."""
+    """The second derivative of the loss with respect to the coefficient of class k and column j."""
     cdef Py_ssize_t e, i, n = t.n
     cdef const double* weight = t.weight + k * n
     cdef const double* share = t.share + k * n
@@ -184,7 +184,7 @@ cdef state_t state_of(
 
 
 def bends(columns, weight, share, s, mean, double[:, ::1] out, Py_ssize_t start, Py_ssize_t stop):
-    """Write the second derivatives of the loss by the coefficients with numbers start to stop - 1 of (K, p + 1)."""
+    """Write the loss's second derivatives with respect to coefficients [start, stop) of (K, p + 1), flattened."""
     cdef state_t t = state_of(columns, weight, share, s, mean)
     cdef Py_ssize_t c, D = t.p + 1
     require(out.shape[0] == t.K and out.shape[1] == D)
@@ -294,7 +294,8 @@ def add_products(
                     continue
                 x = data[e]
                 a = columns.indptr[j]
-                while columns.indices[a] <= i:  # column j is not empty, since row i has an entry in it
+                # the loop need not test for an empty column, since row i has an entry in column j
+                while columns.indices[a] <= i:
                     row[columns.indices[a]] += x * entries[a]
                     a += 1
                     if a == columns.indptr[j + 1]:

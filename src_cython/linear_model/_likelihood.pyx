@@ -40,14 +40,14 @@ LANES = LANES_D
 
 cdef enum curvature_t:
     NONE
-    SHARED  # the second derivatives are one block for all classes, the mean of the classes' own blocks
-    DIAGONAL  # the second derivatives are a block for each class
-    FULL  # the second derivatives are a block for each pair of classes k <= m
+    SHARED  # second derivatives are computed as one block, the mean of the blocks of all classes
+    DIAGONAL  # second derivatives are computed as one block for each class
+    FULL  # second derivatives are computed as one block for each pair of classes k <= m
 CURVATURES = {None: NONE, "shared": SHARED, "diagonal": DIAGONAL, "full": FULL}
 
-# The state of a pass over rows, with the fields of a `Pass` of `likelihood.py`. K is n_classes, and ld is d + 1 rounded
-# up to whole vectors. For sparse rows W and grad are stored by column, so that the numbers that an entry of a row is
-# multiplied by, one for each class, are adjacent.
+# The state of a pass over rows that sums the loss of logistic regression and its derivatives, with the fields of a
+# `Pass` of `likelihood.py`. K is n_classes, and ld is d + 1 rounded up to whole vectors. For sparse rows W and grad are
+# stored by column, so that the numbers that an entry of a row is multiplied by, one for each class, are adjacent.
 cdef struct pass_t:
     Py_ssize_t n               # the number of rows of X
     Py_ssize_t d               # the number of columns of X
@@ -63,25 +63,26 @@ cdef struct pass_t:
     const double* shift        # (d,), the numbers that are subtracted from each dense row
     # (d,): the factors by which each dense row is multiplied after the subtraction of `shift`
     const double* factor
-    const double* W            # (K, ld) the parameters, one row for each class; for sparse rows (d + 1, width)
+    const double* W            # (K, ld) the parameters, a row for each class; for sparse rows (d + 1, width)
     curvature_t curvature
     bint margins               # whether the least margin of all rows is computed too
-    # the sum of the losses, the least margin, and the derivative by the intercept, which only `pass_plain` computes
+    # (3,) the sum of the losses, the least margin, and the derivative with respect to the intercept, which only
+    # `pass_plain` computes
     double* sums
     double* grad               # the gradient of the loss, with the shape of W
-    double* hess               # (blocks, d + 1, ld) the second derivatives, in blocks as `curvature` has them
-    # (n, width): for sparse rows the derivatives of the weighted loss by the scores, if not NULL; grad is not changed
-    # then
+    double* hess               # (blocks, d + 1, ld) the second derivatives, in the blocks that `curvature` names
+    # (n, width): for sparse rows, the array to which the derivatives of the weighted losses with respect to the scores
+    # are written, instead of a sum in grad; NULL: grad is summed
     double* residuals
     # the fields from `s` on are scratch space for one panel of rows
-    double* s                  # (K, ROWS): a panel's scores, replaced by the derivatives of its weighted loss by them
+    double* s                  # (K, ROWS): a panel's scores, then its losses' derivatives with respect to the scores
     double* weight             # (ROWS,): the weight of each row of a panel; 0 after the last row of X
-    # (ROWS,): for two classes the second derivative of each row's weighted loss by the score; for more classes 1 /
-    # weight of each row, or 0 if the weight is 0
+    # (ROWS,): for two classes the second derivative of each row's weighted loss with respect to the score; for more
+    # classes 1 / weight of each row, or 0 if the weight is 0
     double* bend
     # (ROWS, ld): a panel of dense rows, centred and scaled; for sparse rows the scores of one row
     double* z
-    double* zt                 # (ld, ROWS) the transpose of `z`
+    double* zt                 # (ld, ROWS): the rows of a panel, transposed
     # (d + 1, ROWS): the columns of a panel, each value multiplied by the second derivative of its row's weighted loss
     double* az
 
@@ -162,7 +163,7 @@ cdef void score_rows(
 cdef void add_rows(
     double* g, const double* r, const floating* x, Py_ssize_t stride, Py_ssize_t n_vectors
 ) noexcept nogil:
-    """Add the rows of a panel, each times its number in r, to the gradient g; rows are `stride` numbers apart."""
+    """Add the rows of a panel, each times its factor in r, to the gradient g; rows are `stride` numbers apart."""
     cdef Py_ssize_t i, v = 0
     cdef const floating* row
     cdef vec_d c, g0, g1, g2, g3
@@ -274,7 +275,7 @@ cdef void fill_az(pass_t* p, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
 
 @cdivision(True)  # the debug build's check for division by zero cannot be compiled in functions that return vectors
 cdef inline vec_d curvature_of(const pass_t* p, Py_ssize_t k, Py_ssize_t m, Py_ssize_t v) noexcept nogil:
-    """The second derivatives of weighted losses by the scores of classes k and m, for vector v of a panel's rows."""
+    """The second derivatives of weighted losses with respect to the scores of classes k and m, for vector v of rows."""
     cdef Py_ssize_t j
     cdef vec_d s, a
     cdef vec_d inverse = (<const vec_d*> p.bend)[v]
@@ -309,7 +310,7 @@ cdef void add_curvature(pass_t* p) noexcept nogil:
 
 
 cdef void link(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
-    """Add a panel's losses, and replace its scores by the losses' derivatives; `finish_residual` completes them."""
+    """Add a panel's losses, and replace its scores by the losses' derivatives, which with K > 1 are unfinished."""
     cdef Py_ssize_t i
     for i in range(n_rows):
         p.weight[i] = 1 if p.weights is NULL else p.weights[first + i]
@@ -325,7 +326,7 @@ cdef void link(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
 
 
 cdef void finish_residual(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
-    """With K > 1, subtract each row's weight from the derivative of its loss by the score of its own class."""
+    """With K > 1, finish the derivatives of a panel's losses: subtract each row's weight from that of its own class."""
     cdef Py_ssize_t i
     if p.n_classes > 1:
         for i in range(n_rows):
@@ -359,9 +360,9 @@ cdef void pass_dense(
         panel += step
 
 
-# SIMD vectors read each row in whole lengths, so that the last vector of a row may extend into the next row. The values
-# there do no harm: they are finite, W is 0 there, and grad is ignored there. Panels at the end of X, which no row
-# follows, are copied to padded rows first.
+# Rows are read in whole SIMD vectors, so that the last vector of a row may extend into the next row. The values there
+# do no harm: they are finite, W is 0 there, and grad is ignored there. Panels at the end of X, which no row follows,
+# are copied to padded rows first.
 cdef void pass_plain(
     pass_t* p, const floating* X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step
 ) noexcept nogil:
@@ -489,7 +490,7 @@ cdef void score_sparse_row(
 cdef void pass_sparse(
     pass_t* p, const csr_t* X, const floating* value, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step
 ) noexcept nogil:
-    """Add panels of sparse rows to the loss and the gradient, or write the derivatives by the scores to `residuals`."""
+    """Add panels of sparse rows to the loss and the gradient, or write the residuals that give the gradient."""
     cdef Py_ssize_t panel = start, first, n_rows, i, k, e, K = p.n_classes, width = p.width
     cdef double* row = p.z
     while panel < stop:

@@ -71,13 +71,13 @@ ctypedef struct shrinking_t:
     double* size           # (n,): for each hyperplane the L1 norm of its stored weights
     # (n,): for each hyperplane the sum so far of the amounts by which the L1 penalty moves each weight towards 0
     double* due
-    # (n, d): for each weight the sum of its changes by the L1 penalty so far, which may lag behind `due`
+    # (n, d): for each weight the signed sum of its moves by the L1 penalty so far
     double* paid
 
 
 cdef enum:
-    # the squared norms of this number of rows, times the number of hyperplanes, are computed at a time, just before the
-    # hyperplanes learn from these rows, which are then in a cache
+    # with n hyperplanes, the squared norms of n times this number of rows are computed at a time; the hyperplanes learn
+    # from these rows directly afterwards, while the rows are in a cache
     MEASURED = 64
 
 cdef double[2] SIGN = [-1, 1]  # the sign of a label is looked up, because a processor cannot predict a branch on labels
@@ -110,7 +110,7 @@ cdef inline double note_mistake(
 cdef inline void take_step(
     epoch_t* s, Py_ssize_t k, Py_ssize_t d, double step, const floating* x, const int* index, Py_ssize_t n
 ) noexcept nogil:
-    """Add step times row x to hyperplane k; for averages, add it to lag_w too, times the sample's number t."""
+    """Add step times row x to hyperplane k; for averages, add to lag_w the same times t, the number of the sample."""
     add(s.to_w + k * d, step, x, index, n)
     if s.intercept:
         s.to_b[k] += step
@@ -209,7 +209,7 @@ cdef void learn_sparse(
     const rows_t* r, const hyperplanes_t* p, epoch_t* s, Py_ssize_t k, const floating* data, Py_ssize_t start,
     Py_ssize_t stop,
 ) noexcept nogil:
-    """Learn from sparse rows with hyperplane k, for an epoch without averages, runs of correct samples, and log."""
+    """Learn from sparse rows with hyperplane k, in an epoch without averages, runs of correct samples, or log."""
     # Arguments: more than 8, because `learn` passes on all of its arguments, and the number k of the hyperplane.
     cdef Py_ssize_t sample, row, n
     cdef const int* index
@@ -349,7 +349,7 @@ cdef void judge(
                 weight = p.up[k] if positive else p.down[k]
             if not right:
                 wrong[k] += weight * cost
-            # if z, label times score, is NaN, the comparison is false, and the least margin becomes NaN
+            # the comparison is false if z, label times score, is NaN, so that the least margin becomes NaN
             if not z >= margin[k]:
                 margin[k] = z
 

@@ -15,7 +15,7 @@ cdef extern from "linear_model/dot.h" nogil:
     double add_and_dot_f(double* w, double step, const float* x, const float* z, Py_ssize_t n)
 
 cdef enum:
-    AHEAD = 16  # a dense row is prefetched while the sample this number of places before it is processed
+    AHEAD = 16  # a dense row is prefetched this number of samples before it is processed
 
 ctypedef struct rows_t:
     Py_ssize_t d
@@ -38,9 +38,10 @@ ctypedef struct hyperplanes_t:
     const int* positive    # (n,): the index of the class on each hyperplane's positive side
     double* w              # (n, d): the weight vector of each hyperplane
     double* b              # (n,): the intercept of each hyperplane
-    # (n,): the class weight for a step on a sample of each hyperplane's positive class; in joint learning of class k
+    # (n,): the class weight of each hyperplane's positive class, a factor of the steps on its samples; in joint
+    # learning the class weight of class k
     const double* up
-    const double* down     # (n,): the class weight for a step on a sample of any other class
+    const double* down     # (n,): the class weight of all other classes, a factor of the steps on their samples
 
 
 cdef inline vec_d load(const number* x) noexcept nogil:

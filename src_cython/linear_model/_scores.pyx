@@ -51,7 +51,7 @@ cdef inline vec_d load(const floating* x) noexcept nogil:
 cdef inline double finish(
     vec_d s, const floating* x, const double* w, double b, Py_ssize_t whole, Py_ssize_t d
 ) noexcept nogil:
-    """The score of row x: the sum of the lanes of s, for the first `whole` columns, plus the other columns and b."""
+    """The score of row x: the sum of s over lanes, for the first `whole` columns, plus the other columns and b."""
     cdef double total = sum_d(s)
     cdef Py_ssize_t j
     for j in range(whole, d):
@@ -269,7 +269,7 @@ cdef void score_by_column(
 
 
 cdef sparse_t layout_of(const csr_t* X, const weight_t[:, :] W, const double[::1] b) except *:
-    """The strides of the coefficients W (K, d), which must be contiguous by class or by column."""
+    """The layout of coefficients W (K, d), which must be contiguous by class or by column, as a sparse_t."""
     cdef sparse_t s
     cdef Py_ssize_t size = sizeof(weight_t)
     require(W.shape[0] == b.shape[0] and W.shape[1] == X.n_columns)
@@ -383,7 +383,7 @@ cdef int decide_rows(
 ) noexcept nogil:
     """Write the scores of n rows; returns FASTCLF_OK if all of them are finite, else FASTCLF_BAD_VALUE."""
     cdef Py_ssize_t d = model.n_features, K = model.n_outputs, row = 0
-    # a faster way for a single row and output: it adds 14 ns to the time of the sum, the loop 34 ns
+    # a faster way for a single row and output: 14 ns instead of 34 ns in addition to the sum
     if n == 1 and K == 1:
         out[0] = score_one(X, model.linear.coef, model.linear.intercept[0], d)
         return FASTCLF_OK if out[0] - out[0] == 0 else FASTCLF_BAD_VALUE

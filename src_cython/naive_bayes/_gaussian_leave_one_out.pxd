@@ -78,8 +78,8 @@ cdef inline void leave_out_rows(
         score_four(g, scratch, joint)
         for r in range(min(4, stop - first)):
             i = first + r
-            # delta, the change of epsilon, has either sign; its size is bounded by means of the column with the largest
-            # sum of squares
+            # delta, the change of epsilon, has either sign; the bound of its size comes from the column with the
+            # largest sum of squares
             t = scratch[r * d + g.widest]
             delta = (g.epsilon + g.smoothing * t * t * (1 + share)) * share
             out.lost[i] = 0

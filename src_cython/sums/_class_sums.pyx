@@ -54,8 +54,8 @@ cdef struct moments_t:
     double* shift       # (classes, d) the row subtracted from each class's rows: the first of them
     double* sums        # (classes, d) for each class the sum over its rows x of w (x - shift)
     double* squares     # (classes, d) for each class the sum over its rows x of w (x - shift)^2
-    # (classes, 4) for each class, the number of its rows that are not added yet, as rows are added in fours, and the
-    # numbers of these rows
+    # (classes, 4) for each class, the number of its rows that wait until four can be added at once, and the numbers of
+    # these rows
     int64_t* waiting
 
 
@@ -80,7 +80,7 @@ cdef void sum_moments(const rows_t* X, const labelled_t* rows, moments_t* m, dou
             waiting[0] += 1
             waiting[waiting[0]] = i
         else:
-            waiting[0] = i  # row i is the fourth row of its class, for which three rows wait
+            waiting[0] = i  # row i is the fourth row of its class; three rows are waiting
             add_four(X, waiting, 4, rows.weight, m, k, scratch)
             waiting[0] = 0
 

@@ -19,7 +19,7 @@ from _vector cimport LANES_D, fmadd_d, prefetch, spread_d, vec_d, widen
 cdef enum:
     AHEAD = 512  # while a value of X is read, the value that is this number of values ahead is prefetched
     WIDE = 2 * LANES_D  # the number of columns of a tile of the Gram matrix; a tile has 4 rows
-    PANEL_ROWS = 48  # the number of rows of a panel, a copy of rows after subtraction of the shift
+    PANEL_ROWS = 48  # the number of rows in a panel, a copy of rows from which the shift is subtracted
 
 TILE = max(WIDE, 4)  # the number of columns of the Gram matrix is rounded up to a multiple of TILE
 

@@ -34,13 +34,13 @@ from tree._growth cimport (
 from tree._median cimport median_add, median_loss, median_of, median_start, median_t
 
 ctypedef struct order_t:  # the rows of a node in some order, which a cut divides: the first rows go to the left
-    const uint64_t* items  # (number of rows of the node,): the items of the rows, which are entries of a sorted list
+    const uint64_t* items  # (number of rows of the node,): an item for each row, which packs rank, class and row number
     Py_ssize_t feature
     Py_ssize_t first, last  # first, last: the least and the largest number of rows that a cut may send to the left
 
 ctypedef struct best_t:  # the best cut found so far of a node's rows in one order
     double score  # the score of the best cut, rounded to fewer bits
-    double bar  # a cut with a score below this cannot become the best after rounding
+    double bar  # a cut whose score before rounding is below this cannot become the best
     Py_ssize_t cut  # the number of rows that the best cut sends to the left; -1: there is no cut yet
 
 
@@ -178,7 +178,7 @@ cdef inline double y_log(double y, double mean) noexcept nogil:
 
 
 cdef inline order_t with_sums_above_zero(const growth_t* g, const node_t* node, const order_t* order) noexcept nogil:
-    """The order with fewer cuts: both sides must have a positive y of every output, or else a leaf would predict 0."""
+    """The order, restricted to cuts with a positive y of every output on both sides, so that no leaf predicts 0."""
     cdef Py_ssize_t n = node.stop - node.start, k, o
     cdef order_t kept = order[0]
     for o in range(g.n_outputs):

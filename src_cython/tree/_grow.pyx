@@ -353,7 +353,7 @@ cdef void describe_children(
 cdef bint gains_enough(
     const growth_t* g, const node_t* node, const node_t* left, const node_t* right
 ) noexcept nogil:
-    """Whether the split's decrease of impurity, weighted relative to all rows, reaches min_decrease up to rounding."""
+    """Whether the split lowers the impurity, as a mean over all rows of the tree, by min_decrease or more."""
     return g.min_decrease <= 0 or (
         node.weight * node.impurity - left.weight * left.impurity - right.weight * right.impurity
     ) / g.total_weight + 2.220446049250313e-16 >= g.min_decrease

@@ -66,8 +66,8 @@ ctypedef struct node_t:
     # a power of 2 that multiplies y - mean before it is truncated to a whole number; sums of whole numbers have the
     # same bits in any order of the rows
     double scale
-    # the row from whose truncated scale (y - mean) the sum of these whole numbers over the node's rows is subtracted,
-    # so that they add up to 0
+    # the row that corrects truncation: the sum of the truncated scale (y - mean) over the node's rows is subtracted
+    # from this row's, so that their sum is 0
     Py_ssize_t odd_row
     # the sum over the node's rows of the truncated scale (y - mean) or, in `_general_split.pxd`, of the rows' weights,
     # which are scaled and truncated as well

@@ -6,8 +6,9 @@ from tree._growth cimport growth_t, is_short, length_of, list_of, row_of, same_v
 
 ctypedef struct halves_t:  # a node that is being split: its range of the sorted lists, and which children need lists
     Py_ssize_t start, cut, stop  # in each list the left child has the range [start, cut), the right child [cut, stop)
-    Py_ssize_t feature  # a feature whose list is in the children's order already, and is not partitioned; -1: none
-    bint left, right  # left, right: whether this child will be split further, and so needs its ranges of the lists
+    Py_ssize_t feature  # the feature of the split, whose list is partitioned already; -1: no list is partitioned yet
+    # left, right: whether the left and the right child will be split further, and so need their ranges of the lists
+    bint left, right
 
 
 cdef inline void mark_sides(

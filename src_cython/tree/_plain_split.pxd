@@ -60,7 +60,7 @@ cdef enum:
     BY_RESPONSE = 2  # BY_RESPONSE + v: the categories in the order of their means of the target's value v
     FEW = 32  # lists of at most this number of rows are read whole, without a search for a common value
     BLOCK = 64
-    EXACT = 1 << 26  # with fewer rows than this, a product of two counts is exact as a double
+    EXACT = 1 << 26  # in a node with fewer rows than this, a product of two counts of rows is exact as a double
 
 ctypedef struct split_t:
     double score
@@ -194,7 +194,7 @@ cdef inline void read_gini(
     # of them are on the left
     cdef double squares = 0, cross = 0
     cdef int64_t left = 0  # the sum of l_c^2 over classes c, where l_c rows of class c are on the left
-    cdef int64_t* l = <int64_t*> sides  # no-cython-lint; rows on the left are counted by class, in turn in l and others
+    cdef int64_t* l = <int64_t*> sides  # no-cython-lint; the left rows of a class are counted in l and others in turn
     cdef int64_t* others = l + g.n_values
     cdef double left_at[BLOCK]
     cdef double cross_at[BLOCK]

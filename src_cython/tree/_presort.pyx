@@ -50,7 +50,7 @@ ctypedef struct sorting_t:  # the state of a sort of the columns [column, stop) 
     # n, d: the numbers of rows and columns of X; stop: the end of the range of columns to sort; no field before `block`
     # changes during the sort
     Py_ssize_t n, d, stop
-    Py_ssize_t width  # the number of columns that are read from X at a time
+    Py_ssize_t width  # the number of columns of X that are copied at a time
     Py_ssize_t least  # a value is common, and its rows are omitted, if more than this number of rows have it
     const Py_ssize_t* rows  # (n,): the row numbers in X of the rows to sort; NULL: all rows
     const int32_t* codes  # (n,): the class of each row; NULL: items have no class
@@ -61,7 +61,7 @@ ctypedef struct sorting_t:  # the state of a sort of the columns [column, stop) 
     uint64_t* items  # (d, n): the sorted list of each column
     uint64_t* scratch  # (n,): scratch space for the items of one list
     uint32_t* counts  # (3, DIGIT): how often each value of a digit occurs in the keys, for each of three digits
-    growth_t g  # the masks and shifts that extract the fields of an item; nothing else of it is used
+    growth_t g  # a growth_t of which only the masks and shifts for the parts of an item are used
     # the fields from `block` on change during the sort
     Py_ssize_t block, block_end  # the columns [block, block_end) of X are the last ones that were copied
     Py_ssize_t column  # the column that is being sorted
@@ -72,11 +72,11 @@ ctypedef struct sorting_t:  # the state of a sort of the columns [column, stop) 
     Py_ssize_t length, n_equal
     bint lacks  # whether the column has missing values
     double value  # the most frequent value in a sample of the column; valid only if `repeated`
-    bint repeated  # whether a sample of the column's values has a value more than once
+    bint repeated  # whether a value occurs more than once in a sample of the column
     uint64_t* source  # the items that a pass of the radix sort reads
     uint64_t* target  # the items that a pass of the radix sort writes, in the order of one more digit
     uint64_t last, n_ranks  # last: the key of the previous item; n_ranks: the number of ranks used so far
-    bint waiting  # whether all keys read so far are below that of the value that the list leaves out
+    bint waiting  # whether all keys read so far are less than the key of the value that the list leaves out
 
 
 cdef inline uint64_t key_of(floating x) noexcept nogil:
@@ -471,7 +471,7 @@ def pack(lists, Py_ssize_t first, Py_ssize_t stop, uint32_t[:, ::1] packed_out):
 
 
 ctypedef struct chosen_t:  # a selection of rows, and the packed sorted list of a column from which they are read
-    const uint32_t* packed  # (length,): the rows in the order of a column, as `pack` writes them
+    const uint32_t* packed  # (length,): the row numbers in the order of a column, with the marks that `pack` sets
     Py_ssize_t length
     # (n_rows,): the new row number and class of each row, as the bits of an item below the rank; -1: not selected
     const int64_t* tags
