@@ -129,7 +129,7 @@ ctypedef struct bayes_t:
     Py_ssize_t width             # the number of classes, rounded up to a multiple of a SIMD vector's length
     # (n_outputs,) for each class the log joint before the terms of the row's features are added
     const double* begin
-    # (width,) zeros, the constant terms of kernels for models that have all constants in `begin`
+    # (width,) zeros, the constant terms that kernels add if `begin` has all constants already
     const double* zero
     const double* constant       # (width,) for each class the sum of the Gaussians' constant terms; NULL: no Gaussians
     const double* mean           # (n_features, width) the mean of each feature in each class; NULL: no Gaussians
@@ -145,7 +145,7 @@ ctypedef struct bayes_t:
     const double* impossible
     # (n_features, width) 1 if the value 0 makes the class impossible, else 0; NULL: it never does
     const double* wanted
-    # (n_outputs,) for each class the number of features for which the value 0 makes it impossible
+    # (n_outputs,) for each class the number of features whose value 0 makes the class impossible
     const double* n_wanted
     normalise_f normalise
 
@@ -188,13 +188,13 @@ ctypedef struct table_t:
     const int* factors
     const int* degree            # (inner.n_features,) the number of factors of each product of columns
     const int* levels            # the number of categories of each column; -1: the column has numbers
-    # for each column the index of its first text in `code`, `value` and `begin`; the texts of a column are sorted by
-    # their bytes
+    # for each column the index of its first category in `code`, `value` and `begin`; a column's categories are sorted
+    # by the bytes of their texts
     const int64_t* first
-    const int* code              # for each text the index of the category that it names
-    const double* value          # for each text the number that it stands for; NaN if it stands for none
-    const int64_t* begin         # for each text that names a category, the index of its first byte in `texts`
-    const char* texts            # all texts that name categories, each with a zero at its end
+    const int* code              # the index of each category among those of its column
+    const double* value          # the number that each category's text spells; NaN if it spells none
+    const int64_t* begin         # the index in `texts` at which each category's text begins
+    const char* texts            # the texts of all categories, each with a zero byte at its end
 
 # The log densities of naive Bayes with a distribution for each column; `MixedColumn` of `fastclf/embedding/forms.py`
 # explains the terms.

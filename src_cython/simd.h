@@ -214,7 +214,7 @@ FOLD(largest_d, vec_d, double, LANES_D, a > b ? a : b)
  * add_products, 8 in add_differences. The query's 4 or 8 codes are repeated in all lanes.
  *
  * add_products adds the products of the query's codes (-127..127) with code - (128 - PRODUCT_OFFSET) for the codes
- * (1..255) of the row. AVX2 has no instruction for 4 products; it multiplies pairs, whose sum must fit 16 bits.
+ * (1..255) of the row. AVX2 has no instruction for 4 products; it adds 2 products, whose sum must fit 16 bits.
  * 2 x 255 x 127 does not fit, so that PRODUCT_OFFSET is 0, and the sign of code - 128 moves to the query's code:
  * 2 x 127 x 127 fits. add_differences adds the absolute differences of the row's and the query's codes, all 0..255. */
 #if defined(__AVX512BW__)

@@ -23,7 +23,7 @@ cdef enum:
 
 
 cdef double dot(const floating* x, const floating* y, Py_ssize_t n) noexcept nogil:
-    """The inner product x'y in float64, summed in two vectors."""
+    """The inner product x'y of n numbers, summed in float64 in two SIMD vectors."""
     cdef vec_d s = spread_d(0), t = s
     cdef Py_ssize_t i = 0
     cdef double total
@@ -142,7 +142,7 @@ cdef inline bint may_rise(double y, double C, double alpha) noexcept nogil:
 
 
 cdef int smo_first(const dual_t* p, Py_ssize_t* i_out, double* violation_out) noexcept nogil:
-    """Write the row i that a step moves first, -1 if no y_i alpha_i may rise, and the largest KKT violation."""
+    """Write the first row i of an SMO step, -1 if no y_i alpha_i may rise, and the largest KKT violation."""
     cdef double high = -INFINITY, low = INFINITY, v
     cdef Py_ssize_t t
     i_out[0] = -1
@@ -160,7 +160,7 @@ cdef int smo_first(const dual_t* p, Py_ssize_t* i_out, double* violation_out) no
 cdef int smo_second(
     const dual_t* p, Py_ssize_t i, const double* K_i, const double* diagonal, Py_ssize_t* j_out
 ) noexcept nogil:
-    """Write the row j that a step moves with row i, -1 if no pair improves the objective; K_i: row i of the kernel."""
+    """Write the second row j of an SMO step, -1 if no pair improves the objective; K_i: row i of the kernel matrix."""
     cdef double high, v, gain, curvature, best = 0
     cdef Py_ssize_t t
     j_out[0] = -1
@@ -181,7 +181,7 @@ cdef int smo_second(
 cdef int smo_step(
     const dual_t* p, Py_ssize_t i, Py_ssize_t j, const double* K_i, const double* K_j
 ) noexcept nogil:
-    """Move alpha_i and alpha_j to the minimum of the objective that keeps y'alpha, and update its gradient `grad`."""
+    """Take an SMO step: move alpha_i and alpha_j to the minimum that keeps y'alpha, and update the gradient `grad`."""
     cdef const double* y = p.y
     cdef const double* C = p.C
     cdef double* alpha = p.alpha

@@ -34,7 +34,7 @@ from _vector cimport (
 )
 
 cdef enum:
-    ROWS = 48  # the number of rows in a panel, a multiple of six and of three vectors at every SIMD level
+    ROWS = 48  # the number of rows in a panel, a multiple of 6 and, at every SIMD level, of three vectors' lengths
 PANEL = ROWS
 LANES = LANES_D
 

@@ -1,7 +1,8 @@
 # Naive Bayes: log P(x, class) of rows for the learned distributions.
 #
-# in:      rows, dense of any type or CSR; parameters by (column, class), with classes padded to whole vectors: `width`
-# changed: joint, (rows, classes), to which the kernels add
+# in:      rows, dense of any type or CSR; parameters (column, class), whose classes are padded to `width`, a multiple of
+#          a SIMD vector's length
+# changed: log joints (row, class), to which the kernels add terms
 #
 # Classes are side by side in the lanes, and columns are added in order. Dense rows are processed four at a time, which
 # hides the latency of additions.
@@ -306,7 +307,7 @@ def densities(
     const double[::1] x, const double[::1] cell, const double[::1] count, double h, double slack, double constant,
     double[::1] out
 ):
-    """Write the log density of each number in x: that of a sum of normal densities, with the fields of `density_t`."""
+    """Write the log density of each number in x, where the density is a weighted sum of normal densities at cells."""
     cdef density_t p = density_t(&cell[0], &count[0], cell.shape[0], h, slack, constant)
     cdef Py_ssize_t i
     with nogil:

@@ -16,7 +16,7 @@ cdef enum:
     LINE = 64  # the number of bytes of a cache line
 
 
-# The rows that a call sums, with the arrays of their classes and weights.
+# The range of rows that one call adds to the sums of classes, with the classes and the weights of all rows.
 cdef struct labelled_t:
     Py_ssize_t start
     Py_ssize_t stop

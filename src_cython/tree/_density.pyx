@@ -9,7 +9,7 @@
 #
 #     R(t) = (n^2 / N^2 - 2 n (n - 1) / (N (N - 1))) / V,
 #
-# the integral of f^2 minus twice the mean over rows of f without the row.
+# the integral of the squared density, minus twice the mean over the rows of the density that is fitted without the row.
 #
 # The node that is split stays on top of the stack. The search for its cut, and then the partition of the lists, stop
 # when the budget is spent and resume there, so that Ctrl-C need not wait for a node of any size.

@@ -129,7 +129,7 @@ cdef class Growth:
 
 
 cdef void read_values(growth_t* g, data):
-    """Store pointers to the values of X, between which random cuts are drawn."""
+    """Set the fields by which random thresholds are drawn between values of X."""
     cdef const float[:, ::1] x_single
     cdef const double[:, ::1] x_double
     cdef const Py_ssize_t[::1] rows = data.rows

@@ -58,13 +58,13 @@ ctypedef struct sorting_t:  # the state of a sort of the columns [column, stop) 
     # (2, d): for each list, the rank of the value that it leaves out, or -1, and the number of a row that has the
     # value; NULL: no list leaves out a value
     int32_t* common
-    uint64_t* items  # (d, n): the sorted list of each column
+    uint64_t* items  # (d, n): for each column its items in sorted order
     uint64_t* scratch  # (n,): scratch space for the items of one list
     uint32_t* counts  # (3, DIGIT): how often each value of a digit occurs in the keys, for each of three digits
     growth_t g  # a growth_t of which only the masks and shifts for the parts of an item are used
     # the fields from `block` on change during the sort
     Py_ssize_t block, block_end  # the columns [block, block_end) of X are the last ones that were copied
-    Py_ssize_t column  # the column that is being sorted
+    Py_ssize_t column  # the number of the column that is being sorted
     int step  # the pass over the column that is under way, a number from READ to RANKS
     # place: the number of rows that the current pass has processed; todo: the number of all rows that it must process
     Py_ssize_t place, todo
@@ -277,7 +277,7 @@ cdef void write_ranks(sorting_t* s, const floating* x, Py_ssize_t start, Py_ssiz
 
 
 cdef void end_list(sorting_t* s, const floating* x) noexcept nogil:
-    """Set the length of a short list, and record the rank and one row of the value that it leaves out."""
+    """End a list that leaves out a common value: set its length, and record the value's rank and one of its rows."""
     cdef Py_ssize_t i = 0
     if s.common == NULL:
         return

@@ -62,7 +62,7 @@ cdef void weakest_links(
 def right_children(const uint8_t[::1] leaf, int32_t[::1] right_out):
     """Write the right child of each node, from a mask of the leaves in pre-order; a leaf is its own right child."""
     cdef Py_ssize_t t
-    cdef int32_t waiting = -1, before  # waiting: the number of the last node that has no right child yet
+    cdef int32_t waiting = -1, before  # waiting: the number of the last node whose right child is not known yet
     with nogil:
         for t in range(leaf.shape[0]):
             if not leaf[t]:
