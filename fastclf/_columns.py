@@ -52,7 +52,7 @@ def _vector(column, name):
 
 
 def _as_column(column, j):
-    """(the column as an array of numbers or strings; the mask of its missing values, or None if none is missing)."""
+    """A pair: the column as an array of numbers or strings; the mask of its missing values, or None if it has none."""
     if column.dtype.kind in "mM":
         column = np.where(
             np.isnat(column), np.nan, column.astype(f"{column.dtype.kind}8[us]").astype(np.float64) / _DAY

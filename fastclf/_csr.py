@@ -216,7 +216,7 @@ def _summed(X):
 
 
 def _added_up(X):
-    """X, with sorted rows, after entries of the same row and column are added in their order."""
+    """The sparse matrix X, sorted by column in each row, with entries of the same row and column added up."""
     size = max(1, _SORT_ENTRIES * len(X) // (X.size + 1))
     parts = [_added_up_part(X[start:stop]) for start, stop in ranges(0, len(X), size)]
     ends = np.cumsum([0, *(part.size for part in parts)])

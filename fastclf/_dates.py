@@ -123,7 +123,7 @@ def some(texts):
 
 def date_text(days):
     """Days since 1970-01-01 as a date, with a time of the day if it is not midnight; infinity stays a number."""
-    if not abs(days) < 2.9e6:  # dates beyond those that `datetime` can hold
+    if not abs(days) < 2.9e6:  # a date so far away is beyond those that `datetime` can hold
         return str(days)
     moment = np.datetime64(round(days * DAY), "s")
     text = str(moment).replace("T", " ")

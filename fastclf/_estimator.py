@@ -49,7 +49,7 @@ def path_parameters(estimator):
 
 
 def fit_each(estimator, name, values, X, y, shared=None):
-    """A fitted model for each value of a parameter, by the estimator's shortcut or, if it has none, by single fits."""
+    """A list with a fitted model for each value of a parameter, by the estimator's shortcut if it has one."""
     models = estimator._fit_path(name, values, X, y, shared)
     return [model.fit(X, y) for model in variants(estimator, name, values)] if models is None else models
 
@@ -73,7 +73,7 @@ class only_if:
             return self.method
         try:
             there = bool(self.condition(estimator))
-        except (TypeError, ValueError):  # the estimator's parameters are wrong, which its other methods report
+        except (TypeError, ValueError):  # the estimator's parameters are wrong; its other methods report this
             there = False
         except AttributeError as error:  # an estimator that is a parameter of this one lacks an attribute
             raise AttributeError(self._missing(estimator)) from error
@@ -243,7 +243,8 @@ class Estimator(DeclaredState):
         return self
 
     def __sklearn_clone__(self):
-        # scikit-learn's own clone fails if a parameter, such as a compiled metric, cannot be copied
+        # scikit-learn's `clone` calls this method in place of its usual way, which fails if a parameter, such as a
+        # compiled metric, cannot be copied
         twin = type(self)(**{name: clone(value) for name, value in self.get_params(deep=False).items()})
         for name in _REQUESTS & vars(self).keys():
             vars(twin)[name] = copy.deepcopy(vars(self)[name])

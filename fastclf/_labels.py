@@ -24,7 +24,7 @@ class Labels(NamedTuple):
     weight: np.ndarray | None  # float64: the weight of each row, zeros included; None: all weights are 1
 
     def spread(self, n_samples, dtype, missing=0):
-        """The class codes of all rows; rows of weight 0 have the code `missing`."""
+        """The class codes of all rows as an array of `dtype`; rows of weight 0 have the code `missing`."""
         if self.rows is None:
             return self.codes.astype(dtype, copy=False)
         codes = np.full(n_samples, missing, dtype)
@@ -48,7 +48,7 @@ def as_labels(y, sample_weight, n_samples, owner, known=None):
 
 
 def require_two(name, classes):
-    """Refuse labels y that have only one class."""
+    """Raise an error if there is only one class; the message calls the labels `name`."""
     if len(classes) < 2:
         raise ValueError(
             f"{name} has one class, {classes.tolist()[0]!r}; the number of classes has to be greater than one"

@@ -93,7 +93,7 @@ _IN_ITS_ROOM = {
     "tree.text": "export_rules export_text rules",
 }
 
-# Public names that scikit-learn has in another package than fastclf's; fastclf has them in that package, too.
+# Public names that scikit-learn has in another package than fastclf; fastclf offers them in both packages.
 _ELSEWHERE = {
     "calibration": "CalibrationDisplay calibration_curve",
     "inspection": "DecisionBoundaryDisplay",

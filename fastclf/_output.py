@@ -39,7 +39,7 @@ def _require_container(name):
 
 
 def _container(estimator):
-    """The type of output that the user chose, for this estimator or in scikit-learn's configuration."""
+    """The type of output of `transform` that the user chose, for this estimator or in scikit-learn's configuration."""
     chosen = getattr(estimator, "_sklearn_output_config", {}).get("transform")
     if chosen is None:
         config = sys.modules.get("sklearn._config")

@@ -15,8 +15,8 @@ _MODULES = {
     "sklearn.tree._classes": "ExtraTreeRegressor",
 }
 
-# Classes that wait for a base class of scikit-learn: tuples of our class, the name of the base class, its module, and
-# whether it is only registered as a virtual base class. A tuple is removed once the base class is added.
+# Classes of fastclf that wait for a base class of scikit-learn: tuples (class, name of the base class, its module,
+# whether it is only registered as a virtual base class). A tuple is removed once the base class is added.
 _waiting = []
 
 
@@ -60,7 +60,7 @@ def _below(cls):
 
 
 class NotRouted(tuple):
-    """The parameters of a method that scikit-learn's metadata routing is to ignore (`__metadata_request__fit`)."""
+    """Names of a method's parameters, which scikit-learn's metadata routing ignores (in `__metadata_request__fit`)."""
 
     __slots__ = ()
 

@@ -156,7 +156,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Ended(BaseException):
-    """The exception that ends a nested call of `run` whose outer call has ended, by an error or by Ctrl-C."""
+    """The exception that is raised in a nested call of `run` once its outer call has ended, by an error or Ctrl-C."""
 
 
 # The local data of each thread. `ends` has the events that end the thread's tasks, one for each nested call of `run`;
@@ -491,7 +491,7 @@ class Progress:
                 self._bar.write(line, file=sys.stderr)
 
     def extend(self, amount):
-        """Increase the total amount of work, of which progress is reported as a share, by `amount`."""
+        """Add `amount` to the total amount of work, of which progress is reported as a share."""
         self.total += amount
         if self._bar is not None:
             self._bar.total = self._units(self.total)

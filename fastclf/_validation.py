@@ -455,9 +455,9 @@ def require_number(name, value, low, open_low=False, finite=False):
 
 
 def require_numbers(name, value, kinds):
-    """Refuse a value that is no number or array of NumPy's `kinds`; integers must have absolute values up to 2^62."""
+    """Refuse a value that is no number or array with a dtype of `kinds`; integers must be at most 2^62 in size."""
     array = np.asarray(value)
-    # lists and tuples are refused, because + and * mean something else for them
+    # lists and tuples are refused, because + and * join and repeat them instead of computing with their entries
     listed = isinstance(value, (list, tuple))
     if listed or array.dtype.kind not in kinds or array.size == 0 or (kinds == "iu" and (abs(array) > 1 << 62).any()):
         raise ValueError(f"{name} is {described(value)}; numbers are wanted")
@@ -470,7 +470,7 @@ def require_memory(n_bytes, what):
     """
     memory = _memory()
     if n_bytes > memory:
-        # n_bytes, a whole number, may be beyond the range of float, so that a smaller one is shown
+        # n_bytes may be an integer beyond the range of float; the message then shows a smaller number
         raise MemoryError(f"{what} needs {min(n_bytes, 1 << 99) / 1e9:.3g} GB of memory; there are {memory / 1e9:.3g}")
 
 

@@ -159,7 +159,7 @@ def __getattr__(name):
 
 @functools.cache
 def _unweighted(name):
-    """A subclass of fastclf's class with the given name, whose `fit` takes no sample weights (see `_UNWEIGHTED`)."""
+    """A subclass of fastclf's class with the given name, one of `_UNWEIGHTED`, whose `fit` takes no sample weights."""
     ours = getattr(importlib.import_module("fastclf.neighbors"), name)
 
     def fit(self, X, y):

@@ -505,7 +505,7 @@ class TableClassifier(Classifier, shortcuts=True):
         return Table(columns, table.names), dates
 
     def _given_categories(self, n_columns):
-        """The parameter `categories` as a list with a list of categories or None per column; None if it is None."""
+        """The parameter `categories`, checked: a list with the categories of each column or None; None if not given."""
         if self.categories is None:
             return None
         given = as_list(self.categories, "categories")
@@ -529,7 +529,7 @@ class TableClassifier(Classifier, shortcuts=True):
         return table.matrix
 
     def _shifts(self, model, numbers, n_categorical):
-        """Whether `fit` standardises columns of numbers, by the parameter `scale`, the model and their ranges."""
+        """Whether to standardise columns of numbers, as `scale` says; 'auto' decides by the model and the ranges."""
         if isinstance(numbers, Csr) or (
             self.scale is not True and (self.scale is False or type(model).__name__ in _UNITLESS)
         ):
@@ -660,7 +660,7 @@ def _sparse_features(numbers, X, categories):
 
 
 def _tell_categories(model, categories):
-    """Set the parameters by which a model that handles categories itself is told the columns of categories."""
+    """Tell a model that handles categories itself which columns have categories, by setting its parameters."""
     if "categorical_features" in model.get_params(deep=False):
         places = [j for j, known in enumerate(categories) if known is not None]
         model.set_params(categorical_features=places or None)

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._csr import Csr
 
-# The number of values that are summed between two checks for Ctrl-C.
+# The number of values of X that are summed between two checks for Ctrl-C.
 _BLOCK_NUMBERS = 1 << 18
 
 

@@ -110,15 +110,15 @@ def _require_spare_rows(name, value):
 class Neighbors(Estimator):
     """The base of all estimators by nearest neighbours: parameters, fitted rows, change of the rows, and the search."""
 
-    # The names of the attributes that are arrays with one entry for each fitted row, or None.
+    # The names of the attributes that have an entry for each fitted row; these attributes are arrays or None.
     _columns = ("_weight", "_allowed")
 
-    # scikit-learn's private attribute of a tree, which PyOD reads; None makes PyOD call `kneighbors` instead
+    # scikit-learn's private attribute for a tree, which PyOD reads; None makes PyOD call `kneighbors` instead
     _tree = None
 
     _ids = None  # the RowIds of the fitted rows; None: the rows have no ids
 
-    # whether the parameter n_neighbors may be None; a search for neighbours must then be told their number
+    # whether the parameter n_neighbors may be None; a search must then be given the number of neighbours
     _optional_k = False
 
     _state_table = declare(
@@ -150,7 +150,7 @@ class Neighbors(Estimator):
             require_choice("metric", metric, sorted(NAMED))
 
     def _check_voting(self):
-        """A hook for subclasses in which neighbours vote: check the parameters that say how."""
+        """A hook for subclasses in which neighbours vote: check the parameters that determine the votes."""
 
     def _read_targets(self, y):
         """A hook for subclasses: convert the targets y of a fit into the form that the class stores."""
@@ -215,7 +215,7 @@ class Neighbors(Estimator):
 
     @property
     def _fit_X(self):
-        """The fitted rows as an array or SciPy's matrix."""
+        """The fitted rows as an array or, if they are sparse, as SciPy's matrix."""
         rows = self._scan.X
         rows = rows[:] if isinstance(rows, Segments) else rows
         return rows.bits() if isinstance(rows, PackedRows) else as_scipy(rows)

@@ -243,7 +243,7 @@ class Cells(Index):
         self.plain.within(search, radius, indices_out, distances_out)
 
     def _cut(self, search, k):
-        """(number of threads, pairs (start, stop) of blocks of queries), by which the search fits into its memory."""
+        """Cut the queries into blocks that fit into the memory: (number of threads, [(start, stop) of each block])."""
         (n, d), n_queries = self.X.shape, len(search.queries)
         query_bytes = 16 * k + 2 * self.plain.width + 64 + d * (16 if search.queries.dtype == self.X.dtype else 56)
         threads = min(n_threads(search.n_jobs), n_queries) if n_queries * n >= _THREAD_WORK else 1
@@ -294,7 +294,7 @@ def _moved(sample, n_sampled, centers, threads):
 
 
 def _in_panels(centers):
-    """(the codes of the cells' centres in panels of 16; the centres' squared norms); zeros fill the last panel."""
+    """A pair: the codes of the cells' centres in panels of 16, filled up with zeros, and the centres' squared norms."""
     n, width = centers.shape
     padded = np.zeros((_up(n, builder.PANEL_ROWS), width), np.int8)
     padded[:n] = centers
@@ -305,7 +305,7 @@ def _in_panels(centers):
 
 
 def _in_ranges(function, n, threads, unit=2 * builder.PANEL_ROWS):
-    """Call function(start, stop), on threads, for ranges that cover n items; ranges begin at multiples of `unit`."""
+    """Call function(start, stop), on threads, for ranges that together cover 0 to n, cut at multiples of `unit`."""
 
     def work(part):
         for first, last in ranges(*part, 1):

@@ -22,7 +22,7 @@ from ..sums.class_sums import class_count_spans
 from ..sums.moments import class_moments, moment_bounds
 from .nearest import NearestNeighbors
 
-# The largest number of entries of X in a temporary array.
+# The largest number of entries of X that are copied into a temporary array.
 _BLOCK_NUMBERS = 1 << 20
 
 
@@ -275,7 +275,7 @@ def _is_uniform(prior):
 
 
 def _moments(X, codes, weight, size, n_jobs, progress):
-    """(the mean of each class; for each column, the sum over rows of squared differences from the class mean)."""
+    """A pair: the mean of each class, and for each column the sum of squared distances of rows from the class mean."""
     if isinstance(X, Csr):
         return aside_if_many(X.size, sparse_moments, X, codes, weight, size)
     _, means, squares = class_moments(X, codes, weight, len(size), n_jobs, progress)
@@ -351,7 +351,7 @@ def _separator(centroids, prior, spread):
 
 
 def _dense_blocks(X):
-    """Yield all rows of X in dense blocks, as (start, stop, rows)."""
+    """Yield (start, stop, rows start to stop as a dense array) for blocks that cover all rows of X."""
     size = max(1, _BLOCK_NUMBERS // X.shape[1])
     for start in range(0, len(X), size):
         stop = min(start + size, len(X))

@@ -21,7 +21,7 @@ kernels = _simd.load("neighbors._code_scan")
 encoder = _simd.load("neighbors._encode")
 
 # The approximate number of evenly spaced blocks of rows that are searched before all others, so that the distance to
-# the k-th nearest row found so far is small early.
+# the k-th nearest row found so far is soon small.
 _SAMPLED_BLOCKS = 64
 
 # The largest share of the rows of a range whose distances may be computed although the rows are coded. Beyond it, codes

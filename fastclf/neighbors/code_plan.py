@@ -35,7 +35,7 @@ _PRODUCTS = {
     "x86-64-v3": (0.031, 0.015),
     "x86-64-v4": (0.022, 0.009),
     "x86-64-v4-vnni": (0.022, 0.005),
-    # not measured, but estimated: vectors are half as long as those of x86-64-v3, so that a coordinate takes twice as
+    # these times are estimates: vectors are half as long as those of x86-64-v3, so that a coordinate takes twice as
     # long
     "arm64-dotprod": (0.062, 0.012),
 }
@@ -139,7 +139,7 @@ def _candidates(sample, sought, tau, metric, center, scale, worth):
 
 
 def _with_rest(w, axes):
-    """Columns: the coordinates of points along the axes, then the norm of each point's component orthogonal to them."""
+    """For each point its coordinates along the axes and, last, the norm of its component orthogonal to the axes."""
     inner = w @ axes
     return np.column_stack([inner, np.sqrt(np.maximum(_squares(w) - _squares(inner), 0))]).astype(np.float32)
 
@@ -160,7 +160,7 @@ def _best_step(points, sought, tau, metric, offset, scale):
 
 
 def _share_near(points, sought, tau, metric, offset, scale, step):
-    """The share of pairs (point, query) that are not shown by a bound from their codes to be farther apart than tau."""
+    """The share of pairs (point, query) that may be within distance tau of each other, by the bound of their codes."""
     m = points.shape[1]
     if metric.name == "manhattan":
         points, sought = (np.clip(each, -127 * step, 127 * step) for each in (points, sought))

@@ -213,7 +213,7 @@ class Pivots(Index):
         run(answer, range(len(search.queries)), self._threads(search))
 
     def _threads(self, search):
-        """The number of threads for a search: 1 if the metric is a Python function or the work is little."""
+        """The number of threads for a search: 1 if the metric is a Python function or there is little work."""
         n, d = self.X.shape
         if self.metric.compiled is None or len(search.queries) * n * max(d, 32) < _THREAD_WORK:
             return 1

@@ -21,7 +21,7 @@ def _queries(X, include_self, mode):
 
 
 def _fitted(X, metric, p, metric_params, **params):
-    """A fitted NearestNeighbors and its rows; X is such an estimator with the same metric, or has the rows to fit."""
+    """A pair: a fitted NearestNeighbors and its rows. X is such an estimator, with the same metric, or rows to fit."""
     wanted = {"metric": metric, "p": p, "metric_params": metric_params}
     if not isinstance(X, Neighbors):
         return NearestNeighbors(**wanted, **params).fit(X), X
@@ -165,7 +165,8 @@ def sort_graph_by_row_values(graph, copy=False, warn_when_not_sorted=True):
         )
     if graph.format not in ("csr", "csc", "coo", "lil"):
         raise TypeError(
-            f"Sparse matrix in {graph.format!r} format is not supported due to its handling of explicit zeros"
+            f"Sparse matrix in {graph.format!r} format is not supported due to its handling of explicit zeros; 'csr',"
+            " 'csc', 'coo' or 'lil' is wanted"
         )
     if graph.format != "csr":
         if not copy:
@@ -182,7 +183,7 @@ def sort_graph_by_row_values(graph, copy=False, warn_when_not_sorted=True):
 
 
 def _by_value(graph):
-    """(distances, column indices) of the entries of a sparse graph, sorted by distance within each row."""
+    """A pair: the distances and the column indices of a sparse graph's entries, sorted by distance within each row."""
     row = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
     order = np.lexsort((graph.data, row))
     return map_rows(graph.data.__getitem__, order), map_rows(graph.indices.__getitem__, order)

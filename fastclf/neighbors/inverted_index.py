@@ -38,7 +38,9 @@ class Columns(DeclaredState):
         row=Array("int32", "n_entries"),
         # the values of the sparse matrix's entries, column by column, in the dtype of X
         value=Array("float32 or float64", "n_entries"),
-        start=Starts("n_columns", "n_entries"),  # column j has the entries start[j] to start[j + 1] - 1
+        # (n_columns + 1,) int64: the entries of column j of the sparse matrix have the numbers from start[j] up to, but
+        # not including, start[j + 1]
+        start=Starts("n_columns", "n_entries"),
         # (n_rows,) float64: the row's term in a lower bound of its distance from a query: 0 for 'cosine' and 'dot',
         # otherwise the sum of its squared (for 'manhattan' absolute) entries, rounded down
         shift=Array("float64", "n_rows"),

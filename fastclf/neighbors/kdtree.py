@@ -48,9 +48,10 @@ class LeafSort:
                 self.scale = metric.w ** (1 / metric.p)
             self.scale = np.nan_to_num(self.scale, posinf=1e300)
         self.rows = np.arange(n)  # (n,) intp: the row numbers, ordered by leaf once all nodes are cut
-        # (n,) intp: scratch space for the row numbers of a node, in the order after the node is cut
+        # (n,) intp: scratch space for the row numbers of a node of the tree, in their order after the node is cut
         self.moved = np.empty(n, np.intp)
-        # (n,), dtype of X, scratch space: for each row of a node, the coordinate along which the node is cut
+        # (n,) each, dtype of X: the values of a node's rows in the coordinate along which the node is cut, and scratch
+        # space
         self.keys, self.scratch = np.empty((2, n), X.dtype)
 
     def sorted(self, n_leaves, threads):
@@ -243,7 +244,7 @@ class Tree(Scan):
             put_hits(some, rows, distances, indices_out, distances_out)
 
     def _cut(self, search, bytes_per_query, memory):
-        """(number of threads, pairs (start, stop) of blocks of queries), which together take `memory` megabytes."""
+        """Cut the queries into blocks that fit into `memory` MB: (number of threads, [(start, stop) of each block])."""
         (n, d), n_queries = self.X.shape, len(search.queries)
         bytes_per_query += 64 + d * (24 if search.queries.dtype == self.X.dtype else 64)
         # an estimate of the number of rows that are visited for a query, from which the number of threads is chosen

@@ -99,7 +99,8 @@ class Segments(DeclaredState):
         self._unsealed = False
         # the index of the rows that were added after those of `_sealed`; None: the next search makes this index
         self._tail = None
-        # the pair (mask of the last search, by row number; the same mask by place), kept for the next search; or None
+        # the mask of the last search, kept for the next one: a pair of arrays (by row number, by place); None: there is
+        # none
         self._placed = None
 
     def __getstate__(self):
@@ -147,7 +148,7 @@ class Segments(DeclaredState):
         return self._n_given + len(self._added)
 
     def _parts(self):
-        """A list of (place of its first row, index) for each segment of rows; indexes that are missing are made."""
+        """A pair (place of the first row, index) for each segment of rows, as a list; missing indexes are made."""
         if self._unsealed and len(self._added):
             self._sealed, self._unsealed = self._make(self._added, self.metric), False
         parts = [] if self._given is None else [(0, self._given)]
@@ -237,7 +238,7 @@ class Segments(DeclaredState):
         # converted to a common dtype
         if self.metric.function is not None and self.dtype != rows.dtype:
             return Segments(np.concatenate([self[:], rows]), self.metric, self._make, self._make_small)
-        # the index is discarded: it is made because an error is raised if the metric cannot take the new rows
+        # this index is made only because its construction raises an error if the metric cannot take the new rows
         self._make_small(rows, self.metric)
         new = self._twin()
         new._added, new._spare = self._spare.extend(self._added, rows)
@@ -332,7 +333,7 @@ class Segments(DeclaredState):
                 put_hits(i, self._rows(rows), distances, indices_out, distances_out)
 
     def _ask_parts(self, block, parts):
-        """Yield (place of its first row, index, Search for the queries, number of findable rows) for each segment."""
+        """For each segment of rows, yield (first place, index, Search for the queries, number of findable rows)."""
         places = None if block.self_row is None else self._places(block.self_row)
         block = block._replace(memory=block.memory / 2, fewer=True)
         for first, index, allowed, findable in parts:

@@ -93,7 +93,8 @@ class Metric(NamedTuple):
     name: str
     code: int
     p: float = 2.0
-    w: np.ndarray | None = None  # (n_features,) float64: the weights w of 'minkowski'
+    # (n_features,) float64: the weights of the features in the metric 'minkowski'; None: all weights are 1
+    w: np.ndarray | None = None
     norm2: np.ndarray | None = None  # (n_rows,) float64: the squared norms of the rows, for 'cosine'
     largest_norm: float = 0.0  # for 'dot': the largest norm of a row of X, rounded up; 0 if it has not been computed
     function: object = None  # the user's Python function if it is the metric; otherwise None

@@ -117,7 +117,7 @@ class RadiusNeighborsClassifier(LabelledRows, RadiusVoters, Classifier):
         return labels
 
     def _elected(self, X, call, mask):
-        """(shares of the votes, (n_queries, n_classes), for each output; mask of the queries without neighbours)."""
+        """A pair: the shares of votes, (n_queries, n_classes), per output; a mask of the queries without neighbours."""
         n, circles = self._circles(X, call, mask)
         shares = [np.zeros((n, len(classes))) for classes in self._classes]
         outlier = np.zeros(n, bool)

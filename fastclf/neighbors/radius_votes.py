@@ -39,14 +39,14 @@ class RadiusVoters(Weighted, RadiusSearch):
         self._check_radius()
 
     def _circles(self, X, call, mask):
-        """Check X and the mask; return (number of queries, generator that yields a Circle per block of queries)."""
+        """Check X and the mask; return (number of queries, generator of a Circle, neighbours with votes, per block)."""
         self._require_fitted()
         self._check_voting()
         search = self._ask(X, call, mask)
         return len(search.queries), self._search(search)
 
     def _search(self, search):
-        """Yield a Circle per block of queries; the largest number of neighbours so far limits the size of a block."""
+        """Yield a Circle per block of queries; the largest number of neighbours of a query so far limits the blocks."""
         n, radius = len(search.queries), float(self.radius)
         start, size, most = 0, fit_in(search.memory / 3, 64 * self.n_samples_fit_, 64), 16
         with search.progress:

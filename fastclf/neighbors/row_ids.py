@@ -11,7 +11,7 @@ from .living_rows import SpareRows
 
 
 def _longest_tail(n):
-    """The number of ids, of n, that may stay unsorted: each look-up sorts them, but to sort all ids is slow."""
+    """How many of n ids may stay unsorted: each look-up sorts these, but to merge them into the others is slow."""
     return 64 + 4 * isqrt(n)
 
 
@@ -28,7 +28,7 @@ class RowIds(DeclaredState):
     def __init__(self, values):
         self.values = values
         self._spare = SpareRows()
-        # the row number of each id of `_sorted`; None: no ids are sorted yet
+        # (n_sorted,) intp: the row numbers of the sorted ids in `_sorted`; None: no ids are sorted yet
         self._order = None
         # the ids in ascending order, without the tail, which are the ids of rows added since the ids were sorted
         self._sorted = None

@@ -33,7 +33,8 @@ class Queries(NamedTuple):
     # (n_queries,) float64: the distance between each query and its rounded copy in `screen_query`; for 'dot' the norm
     # of each query
     query_error: np.ndarray
-    query_norm2: np.ndarray | None  # (n_queries,) float64: the squared norms of the queries, for 'cosine'
+    # (n_queries,) float64: for 'cosine' the squared norm of each query; None for other metrics
+    query_norm2: np.ndarray | None
 
 
 class Pass:
@@ -42,7 +43,7 @@ class Pass:
     __slots__ = ("bound", "found", "panel", "queries", "search")
 
     def __init__(self, search, queries, found, panel):
-        # search: a Search; queries: its Queries; found: the answers so far, Heaps or Hits
+        # `search` is a Search, `queries` the Queries of its block; `found`, Heaps or Hits, collects the neighbours
         self.search, self.queries, self.found = search, queries, found
         # (n_queries rounded up to a multiple of GROUP,) float64: the limit of each query's screens, which are
         # approximate distances. A row whose screen exceeds the limit is farther away than the query's k nearest rows so

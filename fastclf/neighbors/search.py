@@ -128,9 +128,10 @@ class Hits:
         self.most_rows = max(unit, capacity // n_queries // unit * unit)
         self.first_rows, capacity = self.most_rows, max(capacity, self.most_rows * n_queries)
         self.tau = np.full(n_queries, radius, np.float64)  # (n_queries,) float64: the radius of each query
-        # (capacity,) intp each: the number of the query and the number of the row of each hit in the buffer
+        # (capacity,) intp each: for each hit in the buffer, which is a row within a query's radius, the numbers of
+        # query and row
         self.query, self.row = np.empty((2, capacity), np.intp)
-        # (capacity,) float64: the distance between the query and the row of each hit in the buffer
+        # (capacity,) float64: for each hit in the buffer the distance between its query and its row
         self.distance = np.empty(capacity)
         # for each query its hits so far, a list of pairs of arrays (row numbers, distances)
         self.pieces = [[] for _ in range(n_queries)]
@@ -310,7 +311,7 @@ class Index(DeclaredState):
         return 16 * k
 
     def _cheap_range(self, n_queries):
-        """The number of rows in the first range of a search, which n_queries queries search in less than 30 ms."""
+        """The number of rows in the first range of a search, to be searched for n_queries queries within 30 ms."""
         return max(1, (1 << 24) // (n_queries * self.X.shape[1]))
 
 

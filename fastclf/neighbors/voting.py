@@ -129,7 +129,7 @@ class Voters(Weighted, WeightedNeighbors):
         return self._ballots(search, k, 48 * k if callable(self.weights) else 0)
 
     def _count(self, count, ballots):
-        """Run the generator count(ballot), which counts votes, for each Ballot of a list, on several threads."""
+        """Run the generator count(ballot), which counts votes, for each Ballot of a list; threads share the Ballots."""
         run(count, ballots, 1 if len(ballots) == 1 else n_threads(self.n_jobs))
 
     def _weigh(self, ballot):
@@ -152,7 +152,7 @@ class Voters(Weighted, WeightedNeighbors):
         try:
             votes = np.ascontiguousarray(votes, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"weights(distances) is not an array of numbers ({error})") from None
+            raise type(error)(f"weights(distances) is not an array of numbers ({error}); numbers are wanted") from None
         if votes.shape != distance.shape:
             raise ValueError(
                 f"weights(distances) has shape {votes.shape}; the shape of the distances, {distance.shape}, is wanted"
@@ -214,7 +214,7 @@ class Voters(Weighted, WeightedNeighbors):
         return total / (n if weight is None else weight.sum())
 
     def _errors(self, search, k_max):
-        """The errors with 1, 2, ..., k_max neighbours, (n_queries, k_max), if the queries are fitted rows."""
+        """The prediction errors for fitted rows as queries, (n_queries, k_max): column k - 1 is for k neighbours."""
         errors = np.empty((len(search.queries), k_max))
 
         def judge(ballot):
@@ -234,7 +234,7 @@ class Voters(Weighted, WeightedNeighbors):
         return errors
 
     def _error_each(self, ballot, row, k_max):
-        """The errors with 1, 2, ..., k_max neighbours, (n, k_max); the queries are the fitted rows numbered `row`."""
+        """The prediction errors, (n, k_max), for the fitted rows `row` as queries; column k - 1 is for k neighbours."""
 
 
 def taken_weights(weight, index, k, threads):

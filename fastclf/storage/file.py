@@ -92,7 +92,7 @@ def save(estimator, path):
     except RecursionError:
         raise ValueError("estimator has an attribute that holds itself; a file cannot hold that") from None
     if len(header) > _MAX_HEADER:
-        raise ValueError(f"the parameters and labels of estimator take {len(header)} bytes; {_MAX_HEADER} is the most")
+        raise ValueError(f"the parameters and labels of estimator take {len(header)} bytes; at most {_MAX_HEADER} fit")
     target = os.path.realpath(path)
     folder = os.path.dirname(target)
     if not os.path.isdir(folder):
@@ -218,7 +218,7 @@ def _flush(file):
 
 
 def _read_header(file, path):
-    """Read the header and compare its checksum; returns (header, the position of its end)."""
+    """Read the header and check its checksum; returns (header, the position of the first byte after the header)."""
     prefix = file.read(_PREFIX)
     if prefix[: len(_MAGIC)] != _MAGIC[: len(prefix)] or not prefix:
         raise ValueError(f"{path} was not saved by fastclf")

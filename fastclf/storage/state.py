@@ -258,7 +258,7 @@ def view(raw, dtype, shape, start, stop):
     if dtype.kind == "b" and (array.view(np.uint8) > 1).any():
         raise ValueError("an array of bools holds a byte above 1; 0 and 1 are wanted")
     if dtype.kind == "U" and (raw[start:stop].view("<u4") > 0x10FFFF).any():
-        raise ValueError("an array of strings holds an invalid character")
+        raise ValueError("an array of strings holds an invalid character; Unicode characters are wanted")
     if not array.dtype.isnative:
         array = array.astype(dtype.newbyteorder("="))
         array.flags.writeable = False

@@ -65,13 +65,13 @@ def threads_for(X, n_jobs):
 
 def span_bounds(n, size, cells):
     """The bounds of the spans of n rows with `size` entries in all, where the state of a span has `cells` values."""
-    # n may be 0, if all values of a column are missing; there is then one span without rows
+    # n may be 0, if all values of a column are missing; there is then one span (block of rows) without rows
     rows = max(_span_rows(n, size), -(-n * cells // _SUMS))
     return [*range(0, max(1, n), rows), n]
 
 
 def _span_rows(n, size):
-    """The number of rows of a span (a block of rows summed by itself), where memory for its sums sets no limit."""
+    """The number of rows of a span, a block of rows summed by itself, unless the memory for its sums allows fewer."""
     return max(1, min(_SPAN_ROWS, _SPAN // max(1, size // max(1, n))))
 
 

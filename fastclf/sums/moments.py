@@ -50,7 +50,8 @@ def pool(count, mean, squares):
     total = np.broadcast_to(count, mean.shape).sum(axis=0)
     centre = divide((count * mean).sum(axis=0), total)
     with np.errstate(over="ignore"):
-        # the rounding of the centre changes the sum of squares by no more than a rounding error
+        # the rounding of the centre, the mean of all classes, changes the sum of squares by no more than a rounding
+        # error
         return total, centre, (squares + count * (mean - centre) ** 2).sum(axis=0)
 
 
@@ -153,5 +154,5 @@ def joined_products(blocks, d):
 
 
 def _padded(d):
-    """d rounded up to whole tiles: the number of rows and columns of the matrix of products of d columns."""
+    """The number of rows and columns of the matrix of products of d columns, which is d rounded up to whole tiles."""
     return -(-d // kernels.TILE) * kernels.TILE
