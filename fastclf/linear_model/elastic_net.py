@@ -45,7 +45,7 @@ class Model(NamedTuple):
     """The second-order model of the objective at theta, in the columns `taken`."""
 
     problem: object  # the `Likelihood` to be minimised, with only the columns `taken` of X
-    taken: np.ndarray  # (p,): the numbers of the columns of X in the model, ascending
+    taken: np.ndarray  # (p,): the ascending numbers of the columns of X in the quadratic model
     theta: np.ndarray  # (K, p + 1): the parameters of K score functions, with the intercept last
     gradient: np.ndarray  # (K, p + 1): the gradient of the objective without the L1 term, at the parameters theta
     edge: np.ndarray  # (p + 1,): for each column the factor of |theta| in the L1 term of the objective
@@ -133,7 +133,7 @@ def _by_matrix(model, tol, every):
 
 
 def _solved(H, g, edge, start, u, G):
-    """The minimum of the model with the signs of u fixed, and its gradient; the given u, G if a sign would change."""
+    """The minimum of the quadratic model over weights with the signs of u, and the gradient; (u, G) if that fails."""
     sign = np.sign(u)
     free = np.flatnonzero((sign != 0) | (edge == 0))
     if len(free) == 0:
@@ -220,7 +220,7 @@ def entries_by_column(X, factor):
 
 
 def _probabilities(problem, theta):
-    """The probability of each class for each row, of shape (K, n); for two classes that of class 1, of shape (1, n)."""
+    """The probability of each class for each row, (n_classes, n); for two classes that of class 1, (1, n)."""
     scores = problem.scores(theta)
     if problem.K == 1:
         return np.ascontiguousarray((0.5 * (1 + np.tanh(0.5 * scores))).T)

@@ -65,8 +65,8 @@ class Point(NamedTuple):
     objective: float
     loss: float
     gradient: np.ndarray  # (K, d + 1): the gradient of the objective without the L1 term, at the parameters theta
-    # the norm of the gradient; with an L1 term, of the smallest subgradient. It is a lower bound if `Likelihood.tol` is
-    # set and the bound shows that the point is not optimal.
+    # the norm of the gradient or, with an L1 term, of the smallest subgradient; a lower bound of this norm if
+    # `Likelihood.tol` is set and the bound shows that the point is not optimal
     norm: float
     margin: float  # the least margin of a row, if there is no penalty; else -inf
     # the matrix of second derivatives, of the kind that the caller of `evaluate` has requested
@@ -189,7 +189,7 @@ class Likelihood:
         self.factor = 1 / self.scale
         # (d + 1,): the second derivatives of the L2 penalty by the scaled weights, and 0 for the intercept
         self.pull = np.append((np.sqrt(penalty) * self.factor) ** 2, 0)
-        # the factors of the L1 term after scaling: l1 |w| = edge |u| for w = factor u
+        # the factors `edge` of the L1 term for scaled weights u: l1 |w| = edge |u|, as w = factor u
         self.edge = np.append(l1 * self.factor, 0)
         # derivatives are computed from rows that are not centred if there are two classes, and if centring afterwards
         # loses no digits

@@ -178,7 +178,7 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
         self._take(locals())
 
     def _check_parameters(self):
-        """Check the parameters; returns the factors of |w|_2^2 / 2 and |w|_1 in an objective with the sum of losses."""
+        """Check the parameters; returns the factors of |w|_2^2 / 2 and |w|_1, which are added to the sum of losses."""
         require_choice("solver", self.solver, SOLVERS)
         require_number("tol", self.tol, 0)
         require_integer("max_iter", self.max_iter, 0)

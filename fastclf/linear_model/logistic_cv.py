@@ -247,7 +247,7 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
         return [LogisticRegression(C=C, verbose=max(0, (require_verbose(self.verbose) or 0) - 1), **shared) for C in Cs]
 
     def _stub(self, classes, coef, **penalty):
-        """A fitted LogisticRegression with coefficients (K, d + 1) of a path, or (K, d) without intercept."""
+        """A fitted LogisticRegression with the coefficients of a path, whose last column is the intercept, if any."""
         model, d = LogisticRegression(n_jobs=self.n_jobs, **penalty), coef.shape[1] - bool(self.fit_intercept)
         intercept = coef[:, -1] if self.fit_intercept else np.zeros(len(coef))
         return model._become(
@@ -354,7 +354,7 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
 
 
 def _path(models, Cs, rows, codes, weights, n_classes):
-    """Fit a model for each C; returns (coefficients (n_Cs, K, d + 1), numbers of steps) in the order of Cs."""
+    """Fit a model for each C; returns coefficients (n_Cs, n_functions, d + 1) and numbers of steps, as in Cs."""
     if weights is not None and not weights.any():
         raise ValueError("sample_weight is 0 in all train rows of a fold; a weight above 0 is wanted in each fold")
     order = np.argsort(Cs, kind="stable")

@@ -387,7 +387,7 @@ def _steps_left(first, point, n_steps, tol):
 
 
 def _affordable(problem, every=1):
-    """A pair: the kind of second derivatives that costs few passes over X, and the step between the panels used."""
+    """A pair: the kind of second derivatives that costs few passes over X, and the step between panels of rows."""
     n, K, D = len(problem.codes) // every, problem.K, problem.d + 1
     for kind, rows, most in (
         ("full", _ROWS_PER_PARAMETER * K * D, 3 if K > 1 else 64),

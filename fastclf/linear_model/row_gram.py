@@ -229,7 +229,7 @@ def _called(function, *arguments):
 
 
 def _square(A):
-    """AA' in float64, for a dense array A."""
+    """The matrix of products AA' of the rows of a dense array A, in float64."""
     return np.matmul(A, A.T).astype(np.float64, copy=False)
 
 
@@ -395,7 +395,7 @@ def _refined(A, target, alpha, solve):
     for step_number in range(12):
         rest = target - A.times(w) if step_number else target
         if wide:
-            # as w = A'z, the residual of (AA' + alpha I) z = target is target - A w - alpha z
+            # for weights w = A'z, the residual of the system (AA' + alpha I) z = target is target - A w - alpha z
             step = solve(rest - alpha * z)
             z += step
             step = A.back(step)

@@ -114,7 +114,7 @@ class BudgetSearch:
         if self._low is None or self._high is None:
             self.price *= 10 if self._high is None else 0.1
             return
-        # by the Illinois rule of regula falsi, the excess at the end of the bracket that does not move is halved
+        # the Illinois rule of regula falsi halves the excess at the end of the bracket that does not move
         if side == self._side:
             (self._high if side > 0 else self._low)[1] *= 0.5
         self._side = side

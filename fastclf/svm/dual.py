@@ -13,7 +13,8 @@ compiled = _simd.load("svm._smo")
 # The position of each number in the array that `Dual.prove` returns, by name.
 PROOF = compiled.PROOF
 
-# The gradient f is computed anew after this number of steps for each row, as rounding errors of the updates add up.
+# The gradient f of the dual objective is computed anew after this number of steps for each row, as rounding errors of
+# the updates add up.
 _MANY_STEPS = 50
 
 # _NARROW: the largest number of columns for which the gradient of the dual objective, for a linear kernel, is computed

@@ -15,8 +15,9 @@ import numpy as np
 # in float64, each block of Z is converted at each use.
 _BLOCK = 1 << 18
 
-# The most matrix entries in a block if rows and columns are few: OpenBLAS multiplies so small a block in the calling
-# thread. Its other threads would gain nothing, and cost much where other programs have the processors.
+# The largest number of matrix entries in a block if rows and columns are few. OpenBLAS multiplies so small a block in
+# the calling thread; other threads would gain nothing, and would slow the product down while other programs use the
+# processors.
 _SMALL_BLOCK = 1 << 13
 
 # The cost of the interior point method is estimated as that of _COST_STEPS Newton steps on n rows of d columns. A step
@@ -33,7 +34,8 @@ _STEPS, _SHARE = 100, 0.995
 _ENOUGH = 1e-16
 
 # Triangular factors are computed by QR, which takes several times as long as Cholesky, if the relative error |w - Z'a|
-# / |w| exceeds this; weights w and dual variables a are optimal only if w = Z'a.
+# / |w| exceeds this. The weights w and dual variables a are optimal only if w = Z'a, where Z has the signed rows y_i
+# x_i.
 _OFF = 1e-8
 
 

@@ -67,7 +67,8 @@ class Learner:
     # mistake
     square: np.ndarray = field(init=False)
     radius: float = 0.0  # the largest K(x, x) + bias, squared length in feature space, of any sample x
-    log: list = field(default_factory=list)  # with "voted": the logged mistakes of each block, for `gather_votes`
+    # with average="voted": the logged mistakes of each block, for `gather_votes`
+    log: list = field(default_factory=list)
 
     def __post_init__(self):
         n = len(self.a)
@@ -111,7 +112,7 @@ class Learner:
         self.t += len(rows)
 
     def _log_mistakes(self, rows, wrong, slot):
-        """Log the mistakes in a block of samples for voting; returns the slot, an index into `a`, of each mistake."""
+        """Log the mistakes in a block of samples for voting; returns the slot (column of `a`) of each mistake."""
         sample, hyperplane = np.nonzero(wrong)
         row = rows[sample]
         sign = np.where(self.codes[row] == self.positive[hyperplane], 1, -1)

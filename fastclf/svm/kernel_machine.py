@@ -179,7 +179,7 @@ class KernelMachine(Classifier):
         return self._problem_type(gram, codes, [bounds], len(labels.classes)), attributes
 
     def _coded(self, labels, n):
-        """From `Labels`: the class code of each row, -1 for left-out rows; the bounds of alpha; the class weights."""
+        """The class code of each row, -1 for left-out rows; the upper bounds of alpha; the class weights."""
         class_weight = class_factors(self.class_weight, labels.classes, np.bincount(labels.codes))
         codes = labels.spread(n, np.intp, missing=-1)
         bounds = self._bounds(np.where(codes < 0, 0, class_weight[codes]), labels.weight)

@@ -535,8 +535,8 @@ class Plane:
             return 0.0
         if not self.free:
             return float(self.model.intercept_scaling)
-        # A step can move the intercept the farther, the larger the value of the bias column is. Newton's method gets a
-        # larger value than coordinate descent, which a large column would slow down.
+        # A larger value of the bias column lets a step move the intercept farther, but slows coordinate descent down,
+        # so that Newton's method gets a larger value than coordinate descent.
         by_rows, by_losses = (100, 1e4) if self.newton else (0.3, 4)
         return float(np.sqrt(by_rows * self.squares.mean() + by_losses / cost.sum()))
 

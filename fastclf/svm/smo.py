@@ -26,11 +26,12 @@ _PATIENCE, _TRIES, _GAIN = 30, 20, 1e-9
 # each row of a working set, which has at most _SET_ROWS rows.
 _SLOW, _SLOW_LEAST, _SET_ROWS, _STEP_COST = 20, 50_000, 2048, 64
 
-# A Newton step is taken when the SMO steps since the last one have taken as long as it will: it takes the time of
-# _NEWTON_COST visits of a row for each multiplication of its Cholesky factorisation. Its other parts (kernel values,
-# triangular solves) are counted as _NEWTON_REST more rows of the factor. Newton steps are ruled out if the free rows
-# are more than _FREE and more than the memory for the factor allows. While the violation is above 1, the width of the
-# margin, the set of free rows still changes much, and the wait for a Newton step is _EARLY times as long.
+# A Newton step is taken when the SMO steps since the last one have taken as long as the Newton step will. Its time is
+# that of _NEWTON_COST visits of a row for each multiplication of its Cholesky factorisation; its other parts (kernel
+# values, triangular solves) are counted as _NEWTON_REST more rows of the factor. Newton steps are ruled out if the
+# number of free rows exceeds both _FREE and the largest number for which the factor fits the memory. While the
+# violation is above 1, the width of the margin, the set of free rows still changes much, and the wait for a Newton step
+# is _EARLY times as long.
 _NEWTON_COST, _NEWTON_REST, _FREE, _EARLY = 1 / 165, 1000, 64, 8
 
 # _POLISHES: the most Newton steps by singular values before a fit is given up.

@@ -35,7 +35,7 @@ class Target(NamedTuple):
         )
 
 
-# A target for trees that have none, such as density trees.
+# A `Target` for trees without one, such as density trees.
 NO_TARGET = Target(None, None, np.array([0, 1], np.int32))
 
 
