@@ -305,7 +305,8 @@ class Group:
                 learner.mistakes += int(mistakes)
                 learner.clean = mistakes == 0 and not stopped
                 if learner.clean and plan.order == "random" and plan.penalty is None:
-                    # randomly drawn samples may leave out some rows, so that all rows are scored for the check
+                    # randomly drawn samples may leave out some rows, so that all rows are scored to see if any is on a
+                    # wrong side
                     _, margin = yield from count_wrong(self.samples, self.members, plan, learner, learner.w, learner.b)
                     learner.clean = margin > 0
                 learner.margin = margin if learner.clean else np.nan

@@ -34,8 +34,8 @@ _TINY = 1e-150
 # fold if an eigenvalue of 1 - H is below this, where H is the fold's block of the hat matrix.
 _ALONE = 1e-6
 
-# If the two best scores of a left-out row (for targets 1 and -1) differ by less than this, a new fit without its fold
-# decides.
+# If the two best scores of a left-out row, which are fitted to the targets 1 and -1, differ by less than this, the
+# class is decided by a new fit to the rows outside of the row's fold.
 _TIE = 1e-7
 
 

@@ -22,8 +22,8 @@ columns = _simd.load("linear_model._elastic_net")
 
 # The number of multiplications in the first call of compiled code, before any call was timed.
 _FIRST_WORK = 1 << 22
-# A block of rows takes at least _BLOCK_WORK multiplications, several times as long as the call of a compiled function,
-# and at least _WORK_PER_NUMBER for each number that is summed over the block.
+# A block of rows takes at least _BLOCK_WORK multiplications, whose time is several times that of the call of a compiled
+# function, and at least _WORK_PER_NUMBER multiplications for each number that is summed over the block.
 _BLOCK_WORK, _WORK_PER_NUMBER = 1 << 21, 64
 # The number of sparse entries whose moments are computed at a time.
 _ENTRIES = 1 << 20

@@ -249,8 +249,8 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
     def _answers_without(self, name, values, X, y, fold):
         if not is_leave_one_out(fold):
             return super()._answers_without(name, values, X, y, fold)
-        # one fit to all rows serves only if its distributions stay fixed when a row is left out; "auto" may choose
-        # anew, also for columns that a dict does not name
+        # one fit to all rows can predict each row without itself only if its distributions stay fixed when a row is
+        # left out; "auto" may choose anew, also for columns that a dict does not name
         wanted = [self.distributions] if isinstance(self.distributions, str) else list(self.distributions)
         if isinstance(self.distributions, dict) or "auto" in wanted or not keeps_classes(fold, y):
             return None

@@ -252,7 +252,7 @@ class SparseRows(Rows):
         self._add_by_sums(joint, count, sums, options)
 
     def _add_by_sums(self, joint, count, sums, options):
-        """Add the log density of a row of zeros and, for each stored entry, its difference from the density of 0."""
+        """Add the log density of a row of zeros and, for each stored entry, the log of its density over that of 0."""
         rows, coef, always = self.rows, np.zeros(sums.shape), np.zeros(sums.shape, bool)
         count, entries = np.broadcast_to(count, sums.shape), self._entries()
         for kind, _, places in sorted(self.batches()):

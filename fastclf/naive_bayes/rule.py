@@ -136,7 +136,7 @@ class BayesClassifier:
             return np.stack(logs, axis=1) + np.log(self.priors)
 
     def _joint(self, X):
-        """P(x, class), of shape (n_samples, n_classes); 0 at a pole of a density, on which rounding can put x."""
+        """P(x, class), of shape (n_samples, n_classes); 0 at a pole of a density, where rounding may have put x."""
         joint = np.exp(self._joint_logs(X))
         joint[np.isinf(joint)] = 0
         return joint

@@ -44,7 +44,7 @@ VOTES = declare(
     votes_=Array("int64", "n_voters"),
     voter_steps_=Array("float64", "n_voters"),
     voter_support_=Array("int64", "n_voters", below="n_support"),
-    # the number of each hyperplane's first weight vector that votes
+    # for each hyperplane, the number of its first weight vector among all that vote
     voter_starts_=Starts("n_planes", "n_voters", full=True),
     _bias_=Value(require_number, 0),
 )

@@ -230,7 +230,7 @@ def _clipped(problem, alpha, h, z):
 
 
 def _solve(products, gradient):
-    """The Newton step -(1 + products)^-1 gradient, by a Cholesky factor of the matrix scaled to a diagonal of ones."""
+    """The Newton step -(I + products)^-1 gradient, by a Cholesky factor of I + products, scaled to unit diagonal."""
     matrix = products.copy()
     matrix[np.diag_indices_from(matrix)] += 1
     scale = 1 / np.sqrt(np.diag(matrix))

@@ -135,7 +135,7 @@ class Help:
         self.smallest, self.stale = np.inf, 0
         self.newton_wait = 1
         self.hard = dual.is_hard()
-        # the interior point method pays only if the rows have few columns
+        # the interior point method saves time only if the rows have few columns
         goes_inside = is_narrow(dual.gram) and not self.hard
         self.most_steps = min(limits.max_iter, _slow_steps(dual) if goes_inside else limits.max_iter)
 

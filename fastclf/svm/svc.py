@@ -14,7 +14,7 @@ from .leave_out import fold_answers
 from .pairs import Problem, Watch, warm_coef
 from .through_origin import OriginProblem
 
-# The number of bytes that an estimator takes, at the least.
+# The least number of bytes in memory that an estimator is assumed to take.
 _MODEL_BYTES = 1000
 
 
