@@ -65,7 +65,7 @@ def make_search(args):
     if metric not in NAMED:
         raise RequestError(f"--metric is {metric!r}; one of {', '.join(sorted(NAMED))} is wanted")
     if args.p is not None and metric not in ("minkowski", "p"):
-        raise RequestError(f"--p is given with --metric {metric}; it belongs to minkowski")
+        raise RequestError(f"--p is given with --metric {metric}; leave it out, or use minkowski")
     if args.p is not None and not args.p > 0:
         raise RequestError(f"--p is {args.p}; a number above 0 is wanted")
     return fastclf.NearestNeighbors(metric=metric, p=args.p or 2)

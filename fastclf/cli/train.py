@@ -166,7 +166,7 @@ def run_predict(args):
 
 
 def _lines(labels, model, probabilities):
-    """The output: one label per line, or a table with a header and the probabilities."""
+    """The predictions as text: one label per line, or a table with a header and the probabilities."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     if probabilities is None:

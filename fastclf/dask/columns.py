@@ -80,7 +80,7 @@ def whole_form(form, found, weighted):
         require_weight(np.zeros(1))
     shapes = {each.y_shape for each in found}
     if len(shapes) > 1:
-        raise ValueError(f"partitions of y have shapes {sorted(shapes)} beside their rows; one shape is wanted")
+        raise ValueError(f"rows of y have different shapes by partition, {sorted(shapes)}; one shape is wanted")
     labels = categories = None
     if found[0].labels is not None:
         labels = [encode_labels(np.concatenate(each))[0] for each in zip(*(part.labels for part in found))]

@@ -56,7 +56,7 @@ def answer_part(model, method, X, like, arguments):
 
 
 def _form(model, method, made_up, real, arguments):
-    """The answer for one row, which tells the types of lazy answers: for `made_up` or, if it is refused, for real()."""
+    """The answer for one row, which shows the types of lazy answers; real() gives the row if `made_up` is refused."""
     try:
         return getattr(model, method)(made_up, **arguments)
     except (TypeError, ValueError):

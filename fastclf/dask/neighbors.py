@@ -67,10 +67,10 @@ class Shard(NamedTuple):
 class Found(NamedTuple):
     """The nearest rows of queries in a shard or, merged, in all: m for each query, in the order of (distance, row)."""
 
-    distances: np.ndarray  # (n_queries, m) float64: the distance of each neighbour
-    rows: np.ndarray  # (n_queries, m) intp: the number of each neighbour among the fitted rows
-    targets: np.ndarray | None  # (n_queries, m, n_outputs): the target of each neighbour; None: there are no targets
-    weight: np.ndarray | None = None  # (n_queries, m) float64: the weight of each neighbour; None: all weights are 1
+    distances: np.ndarray  # (n_queries, m) float64: the distances of a query's m neighbours
+    rows: np.ndarray  # (n_queries, m) intp: the numbers of a query's m neighbours among the fitted rows
+    targets: np.ndarray | None  # (n_queries, m, n_outputs): the targets of a query's m neighbours, or None
+    weight: np.ndarray | None = None  # (n_queries, m) float64: the weights of a query's m neighbours; None: all are 1
 
 
 class Around(NamedTuple):
@@ -167,8 +167,8 @@ def nearest_by_weight(shard, queries, k, mask):
     """The Found of a shard; the weights of each query's rows add up to k or more, unless no more rows can be found."""
     if shard is None:
         return None
-    # the sum of fractional weights depends, by rounding, on the order of addition: with a limit slightly above k, it is
-    # at least k in every order
+    # rounding depends on the order in which fractional weights are added: a sum above this limit is at least k in every
+    # order
     least = k if (shard.weight == np.floor(shard.weight)).all() else k * (1 + 1e-9)
     wanted = k
     while True:
@@ -700,8 +700,8 @@ class RadiusNeighborsClassifier(_RadiusVoters):
         if isinstance(label, str) and label == "most_frequent":
             if state._weighted:
                 raise ValueError(
-                    "outlier_label is 'most_frequent' and sample_weight is given, whose sums depend on the order of"
-                    " all rows; a label is wanted"
+                    "outlier_label is 'most_frequent' and sample_weight is given, but sums of weights depend on the"
+                    " order of all rows; a label is wanted"
                 )
             counts = map(sum, zip(*places.get([places.call(tallies, shard, state.lists) for shard in shards])))
             found = [names[count.argmax()] for names, count in zip(state.lists, counts)]

@@ -44,7 +44,7 @@ def require_collection(X, name, owner):
     if not is_collection(X):
         raise TypeError(
             f"{name} is {described(X)}; a dask array or dataframe is wanted, such as dask.array.from_array({name}),"
-            f" or {owner} of fastclf itself for data of one machine"
+            f" or {owner} of fastclf itself for arrays in memory"
         )
     if not (_is_frame(X) or _is_array(X)):
         raise TypeError(f"{name} is a {type(X).__name__} of dask; a dask array or dataframe is wanted")

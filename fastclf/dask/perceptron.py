@@ -192,7 +192,7 @@ class RingSamples(Samples):
         return voters(as_samples(joined_rows(rows), np.concatenate(codes), None), plan, learners, before)
 
 
-# A value for sample weights in the client's Samples: it tells that there are weights, which only workers have.
+# A placeholder for sample weights, which only workers have: it tells the client that there are some.
 _WEIGHTED = object()
 
 _ONLY = {

@@ -187,13 +187,13 @@ def embed(model):
 
 
 def _embedded(form, model, front=None):
-    """The `Embedded` of a model, from its form; front: a Front that computes the model's features, or None."""
+    """The `Embedded` of a fitted model, made from its form; front: computes the model's features; None: it has none."""
     if isinstance(form, TableRows):
         return _of_table(form)
     if isinstance(form, Products):
         if isinstance(form.form, TreeNodes):
             raise TypeError(
-                f"model is {model!r}; compiled code calls no tree on the features of PolynomialFeatures:"
+                f"model is {model!r}; compiled code calls no tree on the features of PolynomialFeatures;"
                 " export_c writes it as C; any other classifier on these features is taken, such as LogisticRegression"
             )
         return _before(_embedded(form.form, form.model), _products(form, model), model.n_features_in_)
@@ -207,7 +207,7 @@ def _embedded(form, model, front=None):
 
 
 def _before(inner, front, n_features):
-    """The `Embedded` of a model made of a Front, which computes features, and of `inner`, which takes them."""
+    """An `Embedded` that computes features of a row by the Front `front`, and passes them to the Embedded `inner`."""
     capsule = _embed.make_table(inner.capsule, n_features, front)
     return Embedded(inner.kind, inner.n_outputs, inner.classes, capsule, front)
 
@@ -373,7 +373,7 @@ class BayesInLanes(NamedTuple):
     first: np.ndarray | None
     # (n_classes,), float64: the number of features for which the value 0 makes each class impossible
     n_wanted: np.ndarray | None
-    # (width,), float64: zeros, which kernels take in the place of constant terms that the form does not have
+    # (width,), float64: a zero for each class and for padding; kernels take it as constant term if the form has none
     zero: np.ndarray
 
 

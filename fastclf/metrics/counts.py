@@ -34,7 +34,7 @@ def _require_columns(labels, n):
     """The user's `labels` as column numbers, after a check against the n columns of indicators."""
     columns = as_label_list(labels)
     if columns.size and (columns.dtype.kind not in "biuf" or not np.isfinite(columns).all()):
-        raise TypeError(f"labels is {described(columns.tolist())}; numbers of columns are wanted of indicators")
+        raise TypeError(f"labels is {described(columns.tolist())}; column numbers are wanted if y_true has indicators")
     low, high = columns.min(initial=0), columns.max(initial=0)
     if low < 0 or high >= n:
         came = f"{low} < 0" if low < 0 else f"{high} > {n - 1}"

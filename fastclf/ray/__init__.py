@@ -21,7 +21,7 @@ _ESTIMATORS = {
     for name in names.split()
 }
 
-# {another public name: the module of this package that defines it}
+# {public name that is no estimator: the module of fastclf.ray that defines it}
 _OTHERS = {
     "Lazy": "lazy",
     "Rows": "rows",
