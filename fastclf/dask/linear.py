@@ -83,7 +83,7 @@ class ShardSums:
         n_classes, (n, d) = len(self._shards.classes), self.shape
         bounds = product_bounds(n, n_classes, d)
         blocks = self._shards.chained(product_state, bounds, shift, n_classes, self._factor)
-        # copied, because the sums of other blocks are added to these arrays
+        # the first block's sums are copied, because those of the other blocks are added to them in place
         blocks[0] = [array.copy() for array in blocks[0]]
         advance(progress, n)
         return joined_products(blocks, d)

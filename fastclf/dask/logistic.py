@@ -41,7 +41,7 @@ _NONE = np.empty(0)
 _DOUBTS = 1 << 23
 # The largest number of values of X that the client collects from the workers for coordinate descent over columns.
 _HELD = 1 << 26
-# The largest number of values of X in a sample of the rows that the client collects, and sums itself: 33 MB.
+# The largest number of values of X in a sample of the rows that the client collects, so as to sum over it: 33 MB.
 _SAMPLED = 1 << 22
 # The number of sparse entries whose moments are computed at a time, the same as in the fit without Dask.
 _ENTRIES = 1 << 20
@@ -247,7 +247,7 @@ class ShardRows:
         self.shape, self.size = (shards.n, shards.columns["n_features_in_"]), shards.size
         self.weighted = shards.weighted or factor is not None
         self.model = shards.reader.model
-        self._sample = None  # a pair: a step, and the PanelRows of every step-th panel of all rows, in this process
+        self._sample = None  # the rows that the client has collected: (step, PanelRows of panels 0, step, 2 step, ...)
         self._place()
 
     def __len__(self):
@@ -420,7 +420,7 @@ class ShardLikelihood(Likelihood):
         if not isinstance(kernel, Tally):
             tally = Tally(kernel.__name__, _stripped(begin()), self._taken)
         each, n_panels = self._sample_step(step), self.n_panels
-        if each:  # every step-th panel of all rows is every (step // each)-th panel of the sample
+        if each:  # the sample has the panels 0, each, 2 each, ... of all rows
             step, n_panels = step // each, -(-n_panels // each)
         blocks = [(start * step, min(stop * step, n_panels)) for start, stop in pairwise(bounds)]
         return self._rows.tallies_here(blocks, tally, step, each) if each else self._rows.tallies(blocks, tally, step)

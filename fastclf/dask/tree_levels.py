@@ -48,7 +48,7 @@ class Rules(NamedTuple):
 class Pieces(NamedTuple):
     """The lists of some columns for each node that is not finished. Tasks do not change them."""
 
-    # the layout of the sorted lists of these columns, without their items; `form.common` is None unless some list of
+    # the layout of the sorted lists of some columns, without their items; `form.common` is None unless some list of
     # some worker leaves out the rows of a common value
     form: Sorted
     # {number of a node: items (n_columns + 1, rows of the node)}: a sorted list for each column, then the rows in an

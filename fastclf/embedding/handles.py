@@ -366,8 +366,8 @@ class MixedArrays(NamedTuple):
 class BayesInLanes(NamedTuple):
     """A Bayes form whose arrays have the classes as last axis, padded to `width`, a multiple of a SIMD vector."""
 
-    # the form with its arrays in this layout; if features have tables of log probabilities, these follow each other in
-    # `weight`, which then has the shape (n_entries, width) instead of (n_features, width)
+    # a Bayes form in which the last axis of arrays is that of classes, `width` long; tables of log probabilities, if
+    # any, follow each other in `weight`, which has the shape (n_entries, width) instead of (n_features, width)
     form: Bayes
     # (n_features + 1,), int64: the first entry of each feature's table, then the number of all entries
     first: np.ndarray | None

@@ -62,7 +62,7 @@ def _over_columns(area, indicators, score, average, weight):
     if average is None:
         return areas
     if column_weight is not None:
-        areas[column_weight == 0] = 0  # an undefined area (NaN) would make even a mean with weight 0 NaN
+        areas[column_weight == 0] = 0  # the mean would be NaN even if an undefined area, NaN, has the weight 0
     return float(np.average(areas, weights=column_weight))
 
 

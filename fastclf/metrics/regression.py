@@ -355,7 +355,7 @@ def mean_pinball_loss(y_true, y_pred, *, sample_weight=None, alpha=0.5, multiout
 
 
 def _explained(part, total, multioutput, force_finite=True):
-    """The score 1 - part / total of each output, or their mean; with `force_finite`, 1 or 0 where total is 0."""
+    """The explained share of each output, 1 - part / total, or their mean; force_finite: 1 or 0 where total is 0."""
     if require_truth("force_finite", force_finite):
         known = total != 0
         scores = np.where(known, 1 - part / np.where(known, total, 1), part == 0)
