@@ -191,7 +191,7 @@ ctypedef struct table_t:
     # for each column the index of its first category in `code`, `value` and `begin`; a column's categories are sorted
     # by the bytes of their texts
     const int64_t* first
-    const int* code              # the index of each category among those of its column
+    const int* code              # the code of each category: its index in the list of its column's categories
     const double* value          # the number that each category's text spells; NaN if it spells none
     const int64_t* begin         # the index in `texts` at which each category's text begins
     const char* texts            # the texts of all categories, each with a zero byte at its end

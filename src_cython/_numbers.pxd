@@ -50,7 +50,7 @@ cdef struct rows_t:
 
 
 cdef inline rows_t rows_of(object X) except *:
-    """A struct for the rows of a C-contiguous array of a type in `number`; the caller must keep the array alive."""
+    """A struct for the rows of a C-contiguous array of floats or integers; the caller must keep the array alive."""
     cdef Py_buffer view
     cdef rows_t rows
     cdef char letter

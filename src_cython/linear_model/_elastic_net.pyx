@@ -2,11 +2,11 @@
 #
 #     min over u    1/2 (u - u0)' H (u - u0) + g (u - u0) + sum_j edge_j |u_j|,      edge >= 0, H positive semidefinite
 #
-# u are the coefficients and u0 those at the start of the Newton step, g and H the gradient and the second derivatives of
-# the smooth part of the objective at u0, and edge_j the L1 penalty of coefficient j. A step takes one coordinate to its
-# minimum, u_j <- soft(u_j - G_j / H_jj, edge_j / H_jj), where G is the gradient of the smooth part at u. `descend` has H
-# in memory. `sweep` has the columns of X in memory; H are the second derivatives of the loss of logistic regression at
-# the scores W x of each row, with probabilities p and row weights a:
+# u are the coefficients and u0 those at the start of the Newton step, g and H the gradient and the second derivatives
+# of the smooth part of the objective at u0, and edge_j the L1 penalty of coefficient j. A step takes one coordinate to
+# its minimum, u_j <- soft(u_j - G_j / H_jj, edge_j / H_jj), where G is the gradient of the smooth part at u. `descend`
+# has H in memory. `sweep` has the columns of X in memory; H are the second derivatives of the loss of logistic
+# regression at the scores W x of each row, with probabilities p and row weights a:
 #
 #     two classes:  H = sum_i a_i p_i (1 - p_i) x_i x_i'
 #     K classes:    H_(k,j),(m,l) = sum_i a_i p_ik ([k = m] - p_im) x_ij x_il

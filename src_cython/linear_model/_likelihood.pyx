@@ -70,7 +70,8 @@ cdef struct pass_t:
     # `pass_plain` computes
     double* sums
     double* grad               # the gradient of the loss, with the shape of W
-    double* hess               # (blocks, d + 1, ld) the second derivatives, in the blocks that `curvature` names
+    # (blocks, d + 1, ld) the second derivatives: one block, one for each class, or one for each pair of classes
+    double* hess
     # (n, width): for sparse rows, the array to which the derivatives of the weighted losses with respect to the scores
     # are written, instead of a sum in grad; NULL: grad is summed
     double* residuals

@@ -1,7 +1,7 @@
 # Naive Bayes: log P(x, class) of rows for the learned distributions.
 #
-# in:      rows, dense of any type or CSR; parameters (column, class), whose classes are padded to `width`, a multiple of
-#          a SIMD vector's length
+# in:      rows, dense of any type or CSR; parameters (column, class), whose classes are padded to `width`, a multiple
+#          of a SIMD vector's length
 # changed: log joints (row, class), to which the kernels add terms
 #
 # Classes are side by side in the lanes, and columns are added in order. Dense rows are processed four at a time, which

@@ -24,21 +24,23 @@ from tree._partition cimport halves_t, mark_sides, partition
 from tree._general_split cimport best_t, consider, start_search
 
 cdef enum:
-    FEATURE = 0  # FEATURE to MISSING are column indices of the array `nodes`, which has a row for each written node
+    # FEATURE to MISSING are column indices of `nodes`, an array with a row for each node that is written already
+    FEATURE = 0
     SIZE = 1
     BELOW = 2
     ABOVE = 3
     MISSING = 4
     NODE_INTS = 5
-    START = 0  # START to LIST are column indices of the array `stack`, which has a row for each waiting node
+    START = 0  # START to LIST are column indices of `stack`, an array with a row for each node that waits to be split
     STOP = 1
     LIST = 2
     STACK_INTS = 3
-    # VOLUME and ENDS are column indices of the array `boxes`, which has a row for each waiting node: the volume of its
-    # box is in the column VOLUME, and the box's lower and then upper ends are in the columns from ENDS on
+    # VOLUME and ENDS are column indices of `boxes`, an array with a row for each node that waits to be split: the
+    # volume of its box is in the column VOLUME, and the box's lower and then upper ends are in the columns from ENDS on
     VOLUME = 0
     ENDS = 1
-    ROWS = 0  # ROWS to VOLUME_OUT are column indices of the array `numbers`, which has a row for each written node
+    # ROWS to VOLUME_OUT are column indices of `numbers`, an array with a row for each node that is written already
+    ROWS = 0
     RISK = 1
     VOLUME_OUT = 2
 

@@ -24,8 +24,8 @@ from tree._partition cimport halves_t, mark_sides, partition
 from tree._plain_split cimport IN_ORDER, MISSING_FIRST, arrange, first_at_least, read_total, split_t, try_feature
 
 cdef enum:
-    # FEATURE to MISSING are column indices of the array `nodes`, which has a row for each written node. The column
-    # FEATURE has the feature of a split, -1 for a leaf, and -2 - i for a node that is the root of part i.
+    # FEATURE to MISSING are column indices of `nodes`, an array with a row for each node that is written already. The
+    # column FEATURE has the feature of a split, -1 for a leaf, and -2 - i for a node that is the root of part i.
     FEATURE = 0
     SIZE = 1
     # the column of `nodes` for the number of the row that has the split feature's largest value on the left side or,
@@ -34,7 +34,8 @@ cdef enum:
     ABOVE = 3  # the column of `nodes` for the row with the smallest value on the right side of the split
     MISSING = 4  # the column of `nodes` for the side of missing values: 1 left, 0 right; -1: the node has none
     NODE_INTS = 5
-    START = 0  # START to CONSTANT are column indices of the array `stack`, which has a row for each waiting node
+    # START to CONSTANT are column indices of `stack`, an array with a row for each node that waits to be split
+    START = 0
     STOP = 1
     DEPTH = 2
     LIST = 3
@@ -42,8 +43,8 @@ cdef enum:
     PATH = 5
     CONSTANT = 6
     STACK_INTS = 7
-    # WEIGHT to VALUES are column indices of the arrays `numbers`, which has a row for each written node, and `waiting`,
-    # which has a row for each waiting node
+    # WEIGHT to VALUES are column indices of `numbers`, an array with a row for each node that is written already, and
+    # of `waiting`, an array with a row for each node that waits to be split
     WEIGHT = 0
     IMPURITY = 1
     VALUES = 2

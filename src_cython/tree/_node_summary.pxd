@@ -39,7 +39,7 @@ cdef inline double distance(
 cdef inline bint describe_numbers(
     const growth_t* g, node_t* node, const uint64_t* list, const scratch_t* scratch
 ) noexcept nogil:
-    """Set a node's weight, impurity and each output's mean or median; returns whether its rows have equal numbers."""
+    """Set a node's weight, impurity and each output's mean or median; returns whether its rows have equal targets."""
     cdef Py_ssize_t n = node.stop - node.start, k, o, row
     cdef double w, y, first
     cdef bint pure = True, same
