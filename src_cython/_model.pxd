@@ -181,7 +181,7 @@ ctypedef struct table_t:
     const model_t* inner
     features_float_f features_float
     features_double_f features_double
-    const double* mean           # for each column the number that replaces missing ones
+    const double* mean           # for each column the number that replaces missing values
     # the divisor of each column's numbers, after `mean` is subtracted; NULL: numbers are not scaled
     const double* spread
     # for products of columns: the column numbers of each product's factors, one product after another

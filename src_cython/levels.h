@@ -3,7 +3,7 @@
 #define HAS(feature) __builtin_cpu_supports(feature)
 #if !defined(__clang__) && __GNUC__ >= 12
 #define HAS_V3 HAS("x86-64-v3")
-#else  /* a compiler without a test for x86-64-v3; a processor with these features has all of the level */
+#else  /* a compiler without a test for x86-64-v3: a processor with these features has all that the level needs */
 #define HAS_V3 (HAS("avx2") && HAS("fma") && HAS("bmi") && HAS("bmi2"))
 #endif
 static int has_v3(void)

@@ -21,7 +21,7 @@ cdef enum:
     WIDE = 2 * LANES_D  # the number of columns of a tile of the Gram matrix; a tile has 4 rows
     PANEL_ROWS = 48  # the number of rows in a panel, a copy of rows from which the shift is subtracted
 
-TILE = max(WIDE, 4)  # the number of columns of the Gram matrix is rounded up to a multiple of TILE
+TILE = max(WIDE, 4)  # the Gram matrix has whole tiles: its number of columns is rounded up to a multiple of TILE
 
 
 cdef inline vec_d load(const floating* x) noexcept nogil:

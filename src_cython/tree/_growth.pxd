@@ -28,7 +28,7 @@ ctypedef struct growth_t:
     # (n_features,): the rank of the common value that each feature's list leaves out, -1 if the list has all rows;
     # NULL: all lists have all rows
     const int32_t* common
-    # (n_features,): for each list that leaves out a common value, the number of one row that has the value
+    # (n_features,): for each feature whose list leaves out a common value, the number of one row that has the value
     const int32_t* common_row
     uint8_t* side  # (n,): 1 if the row goes to the left child, else 0; written when the row's node is split
     # the fields from `criterion` to `table` describe the criterion and the target of the tree
