@@ -82,7 +82,7 @@ cdef inline vec exp_at_most_0(vec x) noexcept nogil:
         return exp_of_negative(-larger(-x, x - x))
 
 
-# the debug build's check for a divisor of 0, which does not work for vectors, is off in the next function
+# cdivision turns off the debug build's check for divisors of 0, which does not work for vectors
 @cdivision(True)
 cdef inline vec tanh_of(vec x) noexcept nogil:
     cdef vec size = absolute(x), e = exp_at_most_0(-(size + size))
@@ -104,7 +104,7 @@ cdef inline vec power(vec x, int degree) noexcept nogil:
 
 
 cdef inline vec spread_to(double a, vec like) noexcept nogil:
-    """A vector of the type of `like` that has a in every lane."""
+    """A vector, of the type of `like`, that has the number `a` in every lane."""
     if vec is vec_f:
         return spread_f(<float> a)
     else:
@@ -114,7 +114,7 @@ cdef inline vec spread_to(double a, vec like) noexcept nogil:
 cdef inline void transform(
     const kernel_t* kernel, double norm, const vec* column_terms, vec* k, Py_ssize_t n
 ) noexcept nogil:
-    """Turn n vectors of inner products of one row z into kernel values; norm: |z|^2; column_terms: -gamma |x|^2."""
+    """Turn n vectors of inner products z.x of a row z into kernel values; norm: |z|^2; column_terms: -gamma |x|^2."""
     cdef vec scale, shift
     cdef Py_ssize_t v
     if kernel.kind == LINEAR:

@@ -3,19 +3,19 @@
 from libc.stdint cimport int32_t, int64_t
 
 ctypedef struct matrix_t:
-    # the n d numbers of a dense matrix or the entries of a sparse one, if of type float; NULL if of type double
+    # the numbers of a dense matrix, row by row, or the entries of a sparse one, if they are floats; else NULL
     const float* single
-    # the n d numbers of a dense matrix or the entries of a sparse one, if of type double; NULL if of type float
+    # the numbers of a dense matrix, row by row, or the entries of a sparse one, if they are doubles; else NULL
     const double* double_
     # (n + 1,): sparse row i has the entries indptr[i] to indptr[i + 1] - 1; NULL: the matrix is dense
     const int64_t* indptr
     const int32_t* index     # the column number of each entry of a sparse matrix
-    const double* norm       # (n,): the squared length |x|^2 of each row
-    Py_ssize_t d             # the number of columns of the matrix, zeros included
+    const double* norm       # (n,): the squared length of each row
+    Py_ssize_t d             # the number of columns of the matrix, also of those without an entry
 
 
 cdef inline matrix_t as_matrix(X):
-    """A struct of pointers to the arrays of a `Rows`, which must outlive the struct."""
+    """Fill in a matrix_t with pointers to the arrays of a `Rows`, which must outlive it."""
     cdef inline matrix_t out
     cdef const float[::1] single
     cdef const double[::1] double_

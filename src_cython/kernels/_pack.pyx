@@ -1,7 +1,7 @@
 # Packing of rows for the kernels of `_values.pyx`.
 #
-# The lines are the columns in which at least one of the rows is not 0, numbered in order. A packed row is a list of
-# pairs (line, value), or dense, with one value for each line.
+# Only the columns in which at least one of the rows is not 0 are packed; they are called lines and numbered in order. A
+# packed row is a list of pairs (line, value), or dense, with one value for each line.
 from cython cimport floating
 from libc.stdint cimport int32_t, int64_t
 
@@ -16,7 +16,7 @@ ctypedef fused real:
 cdef Py_ssize_t mark_entries(
     const floating* x, const int32_t* index, Py_ssize_t n, int32_t* line
 ) noexcept nogil:
-    """Mark the columns in which a row is not zero by line[column] = 0; returns the number of nonzero entries."""
+    """Set line[j] = 0 for each column j in which a row is not 0; returns the number of nonzero entries of the row."""
     cdef Py_ssize_t j, count = 0
     cdef bint used
     for j in range(n):
@@ -32,7 +32,7 @@ cdef Py_ssize_t mark_entries(
 cdef void pack_row(
     const floating* x, const int32_t* index, Py_ssize_t n, const int32_t* line, real* values
 ) noexcept nogil:
-    """Write the nonzero entries of a row into a dense packed row of zeros."""
+    """Write the nonzero entries of a row into a dense packed row, which has zeros before the call."""
     cdef Py_ssize_t j
     for j in range(n):
         if x[j] != 0:
@@ -53,16 +53,17 @@ cdef void pack_list(
         at += x[j] != 0
 
 
-# The arrays by which a `Packed` of `fastclf/kernels/values.py` packs rows of a matrix; kernels write `index` alone.
+# How rows of a matrix are packed: pointers to arrays of a `Packed` of `fastclf/kernels/values.py`. Kernels write only
+# `index`.
 ctypedef struct packing_t:
-    const int64_t* rows      # (n_rows,): the numbers, in the matrix, of the rows to pack
+    const int64_t* rows      # (n_rows,): the numbers of the matrix's rows that are packed
     Py_ssize_t n_rows
-    # (n_columns,): the line of a panel for each column of the matrix; -1: the column is 0 in all packed rows
+    # (n_columns,): the line number of each column of the matrix; -1: the column is 0 in all packed rows
     const int32_t* line
-    const int32_t* column    # (n_lines,): the column of the matrix that each line of a panel has
+    const int32_t* column    # (n_lines,): the column of the matrix for each line
     Py_ssize_t n_lines
-    const int64_t* begins    # (n_rows + 1,): row i has the list entries begins[i] to begins[i + 1] - 1
-    # (begins[n_rows] + 1,): the line of a panel for each value in the lists; NULL: rows are packed as dense rows
+    const int64_t* begins    # (n_rows + 1,): the list of packed row i has the entries begins[i] to begins[i + 1] - 1
+    # (begins[n_rows] + 1,): the line number of each value in the lists; NULL: rows are packed as dense rows
     int32_t* index
 
 
@@ -120,7 +121,7 @@ def mark(X, const int64_t[::1] rows, int32_t[::1] line, int64_t[::1] begins):
 
 
 def pack(X, const int64_t[::1] rows, const int64_t[::1] begins, packed):
-    """Write values (and lines, if rows are lists) into the arrays of a `Packed`, whose lines `mark` has numbered."""
+    """Pack rows of a matrix into the arrays of a `Packed`, as lists or as dense rows, after a call of `mark`."""
     cdef matrix_t x = as_matrix(X)
     cdef packing_t p
     cdef const int32_t[::1] line = packed.line

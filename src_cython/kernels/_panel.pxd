@@ -1,8 +1,9 @@
 # A panel has some rows of a matrix side by side; the kernels of `_values.pyx` multiply them with packed rows. A column
-# of the matrix has a line in the panel if any packed row is not 0 there; the others add nothing to a product.
+# of the matrix has a line in the panel if at least one packed row is not 0 in this column; other columns add nothing to
+# a product.
 #
-# A panel has two halves, one after the other. In a half, each line has HALF vectors, the numbers of the half's rows in
-# one column.
+# A panel has two halves, one after the other. In a half, each line has HALF vectors: the entries of the half's rows in
+# one column of the matrix.
 from cython cimport floating
 from libc.stdint cimport int32_t, int64_t
 
@@ -10,21 +11,21 @@ from kernels._matrix cimport matrix_t
 from _vector cimport LANES_D, LANES_F, vec, vec_d, vec_f
 
 cdef enum:
-    HALF = 4        # half a panel has this number of vectors for each column
+    HALF = 4        # the number of vectors of each line in half a panel
 
 # Pointers to the arrays of a `Packed` of `fastclf/kernels/values.py`, packed rows z; kernels only read these arrays.
-# The lines are the columns in which one of the rows is not 0.
+# The lines of a panel are the columns of the matrix in which at least one packed row is not 0.
 ctypedef struct packed_t:
     Py_ssize_t n_lines
     # (n_columns,): the line of the panel for each column of the matrix; -1: the column is 0 in all packed rows
     const int32_t* line
-    const int32_t* column    # (n_lines,): the column of the matrix that each line of the panel has
-    # float or double: the values of sparse rows, stored as lists (line, value), or dense rows (n_rows, n_lines)
+    const int32_t* column    # (n_lines,): the column of the matrix for each line of the panel
+    # the values of the packed rows, float or double: lists of nonzero values, or dense rows, (n_rows, n_lines)
     const void* values
-    # (n_rows + 1,): row i has the values indptr[i] to indptr[i + 1] - 1 in its list; NULL: packed rows are dense
+    # (n_rows + 1,): the list of packed row i has the values indptr[i] to indptr[i + 1] - 1; NULL: packed rows are dense
     const int64_t* indptr
-    const int32_t* index     # the line of the panel for each value in the lists of sparse rows
-    const double* norm       # (n_rows,): the squared length |z|^2 of each packed row
+    const int32_t* index     # for each value in the lists of packed rows its line in the panel
+    const double* norm       # (n_rows,): the squared length of each packed row
 
 
 cdef inline Py_ssize_t row_of(const int64_t* columns, Py_ssize_t i) noexcept nogil:
@@ -36,7 +37,7 @@ cdef inline void put_four(
     const floating* a, const floating* b, const floating* c, const floating* d, const packed_t* Z, vec* panel,
     Py_ssize_t place
 ) noexcept nogil:
-    """Write four dense rows side by side into the lines of half a panel, from `place` on."""
+    """Write four dense rows a, b, c and d into half a panel, as its rows `place` to `place` + 3."""
     cdef Py_ssize_t at, j
     cdef floating p, q, r, s
     for at in range(Z.n_lines):
@@ -73,7 +74,7 @@ cdef inline void put_dense(
 cdef inline void put_entries(
     const floating* x, const int32_t* index, Py_ssize_t n, const packed_t* Z, vec* panel, Py_ssize_t place, bint clear
 ) noexcept nogil:
-    """Write the entries of a sparse row, or zeros if `clear`, at `place` into the lines of half a panel."""
+    """Write the entries of a sparse row, or zeros in their stead if `clear`, into half a panel, as its row `place`."""
     cdef Py_ssize_t j, at
     for j in range(n):
         at = Z.line[index[j]]
@@ -89,7 +90,7 @@ cdef inline void put_sparse(
     const floating* x, const matrix_t* X, const packed_t* Z, const int64_t* columns, Py_ssize_t start, Py_ssize_t n,
     vec* panel, bint clear
 ) noexcept nogil:
-    """Write the entries of sparse rows, or zeros if `clear`, into the panel."""
+    """Write the entries of n sparse rows, or zeros in their stead if `clear`, into the panel."""
     cdef Py_ssize_t width = HALF * (LANES_F if vec is vec_f else LANES_D), i, row, first
     for i in range(n):
         row = row_of(columns, start + i)
@@ -103,7 +104,7 @@ cdef inline void put_sparse(
 cdef inline void put_panel(
     const matrix_t* X, const packed_t* Z, const int64_t* columns, Py_ssize_t start, Py_ssize_t n, vec* panel, bint clear
 ) noexcept nogil:
-    """Write the rows x of columns [start, start + n) of a block into the panel; if `clear`, overwrite them by zeros."""
+    """Write the rows x of columns [start, start + n) of a block into the panel; `clear`: overwrite sparse rows by 0."""
     if X.indptr != NULL:
         if X.single != NULL:
             put_sparse(X.single, X, Z, columns, start, n, panel, clear)

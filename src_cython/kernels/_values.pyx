@@ -2,10 +2,10 @@
 #
 #     K(z, x) = k(z.x)  or, for rbf,  exp(2 gamma z.x - gamma |z|^2 - gamma |x|^2)
 #
-# A panel has WIDE rows x side by side, with one line for each column in which one of the z is not 0. A panel is made
-# once and multiplied by all z. A z with many zeros is a list of (line, value), so that WIDE products take one step for
-# each item of the list. A product is summed over the entries of z in their order, by fused multiply-adds if the SIMD
-# level has them, so that neither ranges nor threads change a bit.
+# A panel has WIDE rows x side by side, with one line for each column in which at least one row z is not 0. A panel is
+# made once and multiplied by all rows z. A row z with many zeros is a list of (line, value), so that WIDE products take
+# one step for each item of the list. A product is summed over the entries of z in their order, by fused multiply-adds
+# if the SIMD level has them, so that neither ranges nor threads change a bit.
 #
 # `add` sums coef[o, r] K(z_r, x_i) over the rows r in their order, in float64. The values of a row z that has a slot in
 # a cache are read from the slot, or written to the slot once they are computed.
@@ -18,7 +18,7 @@ from kernels._panel cimport HALF, packed_t, put_panel
 from _vector cimport LANES_D, LANES_F, fmadd, fmadd_d, require, spread, spread_d, vec, vec_d, vec_f, widen
 
 cdef enum:
-    # half a panel is multiplied by this number of dense rows z at once, whose sums take 12 vector registers
+    # the number of dense rows z by which half a panel is multiplied at once; their sums take 12 vector registers
     ROWS = 3
 
 WIDE_F = 2 * HALF * LANES_F
@@ -36,19 +36,23 @@ ctypedef struct block_t:
     # (n_columns,): for each column of the block of the kernel matrix its row number in X; NULL: column i is row i of X
     const int64_t* columns
 
-# Pointers to the arrays of a `Scratch` of `fastclf/kernels/values.py`, the scratch space of one thread. Nothing is kept
-# in these arrays between two calls, but the panel must then be zeros.
+# Pointers to the arrays of a `Scratch` of `fastclf/kernels/values.py`, the scratch space of one thread. Nothing
+# is kept in these arrays between two calls, except zeros in a panel for sparse rows x.
 ctypedef struct scratch_t:
-    void* panel                # (n_lines + 1, WIDE), float or double: WIDE rows x side by side; zeros between two calls
+    # (n_lines + 1, WIDE), float or double: WIDE rows x side by side; for sparse rows zeros between two
+    void* panel
+    # calls
     # (n_rows + 1, WIDE), float or double: kernel values of the packed rows with the rows x of the panel
     void* values
     void* source               # (n_rows,): the address of each packed row's kernel values with the rows x of the panel
     int64_t* new_rows          # (n_rows,): the numbers of the packed rows whose kernel values are not in the cache
-    double* tile               # (WIDE,): the sums of `add` for the rows x of one panel
+    double* tile               # (WIDE,): weighted sums of kernel values, one for each row x of a panel
 
-# Pointers to the arrays of a `Cached` of `fastclf/kernels/values.py`, a cache of values for the rows of a block.
+# Pointers to the arrays of a `Cached` of `fastclf/kernels/values.py`, a cache of kernel values for the rows of a
+# block.
 ctypedef struct cached_t:
-    # (n_slots, width): kernel values of a row z with all columns of the block; kernels fill in missing values
+    # (n_slots, width): in each slot the kernel values of a row z with all columns of the block; kernels write missing
+    # ones
     char* table
     Py_ssize_t width
     # (n_rows,): for each row of the block its slot, a row of the cache `table`; negative: it has no slot
@@ -56,19 +60,20 @@ ctypedef struct cached_t:
     # (n_rows,): 1 if the row's slot of the cache already has its kernel values; NULL: there is no cache
     const unsigned char* ready
 
-# `add` computes the sums f[o, i] += sum_r coef[o, r] K(z_rows[r], x_i) for each of n outputs o.
+# The weighted sums of kernel values that `add` computes, f[o, i] += sum_r coef[o, r] K(z_rows[r], x_i), for n outputs
+# o.
 ctypedef struct sums_t:
     const double* coef         # (n, n_rows): the coefficient of each row of the block in each output
-    double* f                  # (n, ld): the sums f[o, i] for each output o and row x_i; `add` adds to them
-    Py_ssize_t n               # the number n of outputs: `add` computes a sum f[o, i] for each output o and row x_i
-    Py_ssize_t ld              # the distance between the starts of two rows of f, in doubles
+    double* f                  # (n, ld): the weighted sum for each output and each row x; changed
+    Py_ssize_t n               # the number of outputs, weighted sums of kernel values for each row x
+    Py_ssize_t ld              # the number of doubles from one row of the array f to the next
 
 
 cdef inline void meet_sparse(
     const int32_t* index, const vec* values, Py_ssize_t first, Py_ssize_t stop, const vec* panel, Py_ssize_t half,
     vec* out
 ) noexcept nogil:
-    """Compute the inner products of one packed row, a list of (line, value), and the rows of a panel."""
+    """Compute the inner products of one packed row, a list of (line, value), with the rows of a panel."""
     cdef vec s0, s1, s2, s3, s4, s5, s6, s7, a
     cdef const vec* low
     cdef const vec* high
@@ -99,7 +104,7 @@ cdef inline void meet_sparse(
 cdef inline void meet_dense(
     const vec* values, const Py_ssize_t* z, Py_ssize_t n_lines, const vec* panel, vec** out
 ) noexcept nogil:
-    """Compute the inner products of ROWS dense packed rows, row k from values[z[k]], and the rows of half a panel."""
+    """Compute the inner products of ROWS dense packed rows, which begin at values[z[k]], with rows of half a panel."""
     cdef vec s0, s1, s2, s3, t0, t1, t2, t3, u0, u1, u2, u3, a, b, c, p
     cdef Py_ssize_t k
     s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = u0 = u1 = u2 = u3 = panel[0] - panel[0]
@@ -140,7 +145,7 @@ cdef inline void meet_dense(
 cdef inline void meet_halves(
     const packed_t* Z, const int64_t* r, Py_ssize_t n, const vec* panel, vec* to
 ) noexcept nogil:
-    """Compute the inner products of the first ROWS of n dense rows with a panel; if n < ROWS, the last is repeated."""
+    """Compute the inner products of at most ROWS of n dense packed rows, of numbers r[k], with the rows of a panel."""
     cdef Py_ssize_t half = Z.n_lines * HALF, k, row
     cdef Py_ssize_t z[ROWS]
     cdef vec* out[ROWS]
@@ -157,7 +162,7 @@ cdef inline void meet_halves(
 cdef void meet(
     const block_t* b, const int64_t* rows, Py_ssize_t n_rows, const vec* panel, const vec* column_terms, vec* out
 ) noexcept nogil:
-    """out[i, :] = K(z, x) for the packed row z with the number rows[i] and the rows x of a panel."""
+    """Write out[i, :], the kernel values of the packed row with the number rows[i] with the rows of a panel."""
     cdef Py_ssize_t i, half = b.Z.n_lines * HALF
     cdef const packed_t* Z = &b.Z
     if Z.indptr != NULL:
@@ -176,7 +181,7 @@ cdef void meet(
 
 
 cdef void set_column_terms(const block_t* b, Py_ssize_t start, Py_ssize_t n, vec* out) noexcept nogil:
-    """For rbf, write -gamma |x|^2 for columns [start, start + n) of the block, then zeros to the width of a panel."""
+    """For rbf, write -gamma |x|^2 of the rows x of columns [start, start + n), then zeros to the width of a panel."""
     cdef Py_ssize_t i, row
     if b.kernel.kind != RBF:
         return
@@ -190,7 +195,7 @@ cdef void set_column_terms(const block_t* b, Py_ssize_t start, Py_ssize_t n, vec
 
 
 cdef inline vec_d load(const vec* a, Py_ssize_t i) noexcept nogil:
-    """LANES_D numbers of the array `a`, from index i on, as doubles."""
+    """The LANES_D numbers of the array `a` from index i on, as a vector of doubles."""
     if vec is vec_f:
         return widen(<const float*> a + i)
     else:
@@ -198,11 +203,11 @@ cdef inline vec_d load(const vec* a, Py_ssize_t i) noexcept nogil:
 
 
 cdef void accumulate(const vec* const* k, const double* coef, Py_ssize_t n_rows, double* f) noexcept nogil:
-    """Add sum_r coef[r] k[r], where k[r] has kernel values of row r, to the sums f of a panel's rows, in order of r."""
+    """Add sum_r coef[r] k[r] to f, in order of r, where k[r] has the kernel values of row r with a panel's rows."""
     cdef Py_ssize_t wide = 2 * HALF * (LANES_F if vec is vec_f else LANES_D), i = 0, r
     cdef vec_d s0, s1, s2, s3, s4, s5, s6, s7, a
-    # Sums are doubles, also those of floats. A turn of the loop adds to 8 vectors of sums: all rows of a panel of
-    # doubles or, as a vector holds twice as many floats, half the rows of a panel of floats.
+    # Sums are doubles, also sums of floats. Each pass through the loop adds to 8 vectors of sums: for all rows of a
+    # panel of doubles or, as a vector holds twice as many floats, for half the rows of a panel of floats.
     while i < wide:
         s0 = (<vec_d*> (f + i))[0]
         s1 = (<vec_d*> (f + i))[1]
@@ -251,7 +256,7 @@ cdef void fill_range(
     const block_t* b, const scratch_t* scratch, Py_ssize_t start, Py_ssize_t stop, vec* out, Py_ssize_t ld,
     bint mirrored
 ) noexcept nogil:
-    """Write columns [start, stop) of the block to `out`, whose rows begin `ld` numbers apart; see `fill`."""
+    """Write columns [start, stop) of a block of the kernel matrix to `out`, (n_rows, ld), and mirror them if asked."""
     cdef Py_ssize_t wide = 2 * HALF * (LANES_F if vec is vec_f else LANES_D)
     cdef Py_ssize_t size = sizeof(float) if vec is vec_f else sizeof(double), i = start, n, r, c, first = 0
     cdef vec* values = <vec*> scratch.values
@@ -272,7 +277,7 @@ cdef void fill_range(
 
 
 cdef inline bint is_ready(const cached_t* cached, Py_ssize_t r) noexcept nogil:
-    """Whether the cache already has the kernel values of row r of the block."""
+    """Whether the cache already has the kernel values of row r of a block."""
     return cached.ready != NULL and cached.ready[r]
 
 

@@ -1,6 +1,6 @@
 # The Cholesky factor U of a symmetric A = U'U + D, in place: U on and right of the diagonal, A left of it.
 #
-# D is diagonal. An entry is infinite where a pivot is lost to rounding, so that solutions are 0 there, and else 0.
+# D is diagonal. Its entries are 0, or infinite where a pivot is lost to rounding, so that solutions are 0 there.
 #
 # A panel is PANEL rows of A. `begin` factorises the panel's square block on the diagonal. `pack` solves for the columns
 # right of that block and copies them in groups of WIDE columns. `take_off` subtracts the panel's products from all rows
@@ -13,7 +13,8 @@ from _vector cimport LANES_D, fmadd_d, require, spread_d, sum_d, vec_d
 cdef enum:
     PANEL_ROWS = 64
     VECTORS = 3  # the number of vectors in each row of a group of packed columns
-    ROWS = 4     # the number of rows of A that a group is multiplied by at once, which takes 12 vectors of sums
+    # the number of rows of A that are multiplied by a group of packed columns at once; their sums take 12 vectors
+    ROWS = 4
 
 cdef double HUGE = 1e150
 
@@ -22,7 +23,7 @@ WIDE = VECTORS * LANES_D
 
 
 def begin(double[:, ::1] A, const double[::1] least, Py_ssize_t k):
-    """Factorise the square diagonal block of the panel from row k on; a pivot up to `least` is lost to rounding."""
+    """Factorise the diagonal block of the panel from row k on; a pivot up to least[i] is taken as lost to rounding."""
     cdef Py_ssize_t m = A.shape[0], stop = min(k + PANEL_ROWS, m), i, j, p
     cdef double pivot, factor
     require(A.shape[1] == m and least.shape[0] == m)
@@ -44,7 +45,7 @@ def begin(double[:, ::1] A, const double[::1] least, Py_ssize_t k):
 
 
 def pack(double[:, ::1] A, Py_ssize_t k, double[::1] packed, Py_ssize_t start, Py_ssize_t stop):
-    """Solve for groups [start, stop) of WIDE columns right of the panel's diagonal block, and copy them to `packed`."""
+    """Write U, and a copy in `packed`, for groups [start, stop) of WIDE columns right of the panel's diagonal block."""
     cdef Py_ssize_t m = A.shape[0], after = k + PANEL_ROWS, wide = VECTORS * LANES_D, c, i, p, v, j, n
     cdef vec_d* block
     cdef vec_d x, s
@@ -76,7 +77,7 @@ def pack(double[:, ::1] A, Py_ssize_t k, double[::1] packed, Py_ssize_t start, P
 cdef inline void meet(
     const double* a, const double* b, const double* c, const double* d, const vec_d* block, vec_d* out
 ) noexcept nogil:
-    """Inner products of four packed columns (a, b, c and d) with all columns in `block`, a group of packed columns."""
+    """Write the inner products of four packed columns a, b, c and d with all columns of a packed group, `block`."""
     cdef vec_d s0, s1, s2, t0, t1, t2, u0, u1, u2, v0, v1, v2, x
     cdef Py_ssize_t _p, at = 0
     s0 = s1 = s2 = t0 = t1 = t2 = u0 = u1 = u2 = v0 = v1 = v2 = spread_d(0)
@@ -106,7 +107,7 @@ cdef inline void meet(
 
 
 def take_off(double[:, ::1] A, Py_ssize_t k, const double[::1] packed, Py_ssize_t start, Py_ssize_t stop):
-    """Subtract the panel's products from rows [start, stop) below the panel, on and right of the diagonal."""
+    """Subtract the products of the panel's packed columns from rows [start, stop) of A, from the diagonal on."""
     cdef Py_ssize_t m = A.shape[0], after = k + PANEL_ROWS, wide = VECTORS * LANES_D
     cdef Py_ssize_t size = wide * PANEL_ROWS, i, r, c, j, first, n, v
     cdef const double* columns = &packed[0]
@@ -136,7 +137,7 @@ def take_off(double[:, ::1] A, Py_ssize_t k, const double[::1] packed, Py_ssize_
 
 
 def solve(const double[:, ::1] A, double[:, ::1] X):
-    """Replace each row x of X by (U'U)^-1 x, where U is the Cholesky factor in A."""
+    """Replace each row x of X by (U'U)^-1 x, where U is the Cholesky factor on and right of the diagonal of A."""
     cdef Py_ssize_t m = A.shape[0], i, j, r
     cdef vec_d factor, s
     cdef double total
@@ -176,7 +177,7 @@ def solve(const double[:, ::1] A, double[:, ::1] X):
 
 
 def multiply(const double[:, ::1] A, const double[::1] diagonal, const double[::1] x, double[::1] out):
-    """Add A x to `out` for a symmetric A, stored left of the diagonal in `A` and on the diagonal in `diagonal`."""
+    """Write A x to `out`, for a symmetric A whose entries left of the diagonal are in `A`, others in `diagonal`."""
     cdef Py_ssize_t m = A.shape[0], i, j
     cdef vec_d factor, s, a
     cdef double total

@@ -26,14 +26,16 @@ ctypedef struct machine_t:
     Py_ssize_t d               # the number of columns, without the bias column
     Py_ssize_t K               # the number K of classes
     Py_ssize_t ld              # K rounded up to a multiple of LANES; entries beyond K are 0
-    const int64_t* code        # (n,): the class y of each row
-    const double* cost         # (n,): the cost c of each row, the upper bound of its alpha for its own class
-    const double* square       # (n,): A = |x|^2, the squared length of each row
+    const int64_t* code        # (n,): the class number of each row
+    const double* cost         # (n,): the cost of each row, the upper bound of its alpha for the class of the row
+    const double* square       # (n,): the squared length of each row
     double bias                # the value of the bias column, which stands for the intercept
-    double* w                  # (d + 1, ld): the weights of each column and, last, of the bias column; updated
-    double* alpha              # (n, ld): the dual variables of each row and class; updated
-    double* violation          # (n,): written: the violation of the optimality conditions by each row before its step
-    # (2, ld): scratch space for one row: for each class the gradient g, and its value D with alpha at its upper bound
+    # (d + 1, ld): the weight of each column and, last, of the bias column for each class; updated
+    double* w
+    double* alpha              # (n, ld): the dual variable of each row and class; updated
+    # (n,), written: how much each row violated the optimality conditions before the last step on it
+    double* violation
+    # (2, ld), scratch space for one row: the gradient for each class, and the gradient with alpha at its upper bound
     double* g
 
 
@@ -56,14 +58,14 @@ cdef machine_t as_machine(machine) except *:
 
 
 cdef inline void add(const double* x, double a, double* out, Py_ssize_t ld) noexcept nogil:
-    """Add a times the vector x to the vector `out`, both of ld numbers."""
+    """Add the vector x, multiplied by the number a, to the vector `out`; both have ld numbers."""
     cdef Py_ssize_t v
     for v in range(ld // LANES_D):
         (<vec_d*> out)[v] = fmadd_d(spread_d(a), (<const vec_d*> x)[v], (<vec_d*> out)[v])
 
 
 cdef inline double root(const double* D, Py_ssize_t K, double wanted) noexcept nogil:
-    """The beta with sum_k max(0, D_k - beta) = `wanted`, with which a row's alphas add up to 0; by Newton's method."""
+    """The root beta of sum_k max(0, D[k] - beta) = wanted, by Newton's method; with it a row's alphas add up to 0."""
     cdef Py_ssize_t k, n, above = K + 1
     cdef double beta = -INFINITY, sum
     while True:
@@ -72,14 +74,14 @@ cdef inline double root(const double* D, Py_ssize_t K, double wanted) noexcept n
             if D[k] > beta:
                 sum += D[k]
                 above += 1
-        # each round of Newton's method has fewer terms D_k > beta than the one before, or rounding ends the loop
+        # beta rises until the number of D[k] above it stays the same; then it is the root, but for rounding
         if above >= n or above == 0:
             return beta
         beta = (sum - wanted) / above
 
 
 cdef inline double choose(machine_t* m, Py_ssize_t i) noexcept nogil:
-    """Take a step on row i: update alpha, and write the change of alpha into g; returns the largest change."""
+    """Take a step on row i: update its alphas, and write their changes to m.g; returns the largest change."""
     cdef Py_ssize_t k, y = m.code[i]
     cdef double A = m.square[i], c = m.cost[i], high = -INFINITY, low = INFINITY, beta, to, most = 0
     cdef double* alpha = m.alpha + i * m.ld
@@ -96,13 +98,14 @@ cdef inline double choose(machine_t* m, Py_ssize_t i) noexcept nogil:
     beta = root(D, m.K, A * c)
     for k in range(m.K):
         to = (c if k == y else 0) + min(<double> 0, (beta - D[k]) / A)
-        g[k], alpha[k] = to - alpha[k], to  # this gives exactly the bound: a value just below it would count as free
+        # at its bound, alpha is exactly the bound, as a smaller alpha would count as free
+        g[k], alpha[k] = to - alpha[k], to
         most = max(most, g[k])
     return most
 
 
 def sweep(const floating[:, ::1] X, machine, const int64_t[::1] order, Py_ssize_t start, Py_ssize_t stop):
-    """Take a step on each of the rows order[start:stop], whose squared lengths must be above 0."""
+    """Take a step of dual coordinate descent on each row of order[start:stop]; squared lengths must be above 0."""
     cdef machine_t m = as_machine(machine)
     cdef Py_ssize_t at, i, j
     require(X.shape[0] == m.n and X.shape[1] == m.d and 0 <= start <= stop <= order.shape[0])
@@ -123,7 +126,7 @@ def sweep(const floating[:, ::1] X, machine, const int64_t[::1] order, Py_ssize_
 def sweep_sparse(
     X, const floating[::1] data, machine, const int64_t[::1] order, Py_ssize_t start, Py_ssize_t stop
 ):
-    """Take a step on each of the rows order[start:stop] of a `Csr`, whose squared lengths must be above 0."""
+    """Take a step of dual coordinate descent on each row of order[start:stop] of a `Csr`; no row may have length 0."""
     cdef machine_t m = as_machine(machine)
     cdef csr_t rows = csr_of(X)
     cdef Py_ssize_t at, i, j, e

@@ -8,33 +8,37 @@
 from libc.math cimport INFINITY, fabs, sqrt
 
 cdef enum:
-    PADDED_TO = 16  # the length of each array is a multiple of this, so a whole number of vectors
+    PADDED_TO = 16  # the number of which the length of each array is a multiple, so that whole vectors fill it
     N_ARRAYS = 8    # the number of arrays of the struct dual_t, each as long as the problem
 
 ctypedef struct dual_t:
     Py_ssize_t n       # the number of rows of the problem
-    Py_ssize_t ld      # n rounded up to a multiple of PADDED_TO; entries beyond n may neither rise nor fall
-    # the arrays of the problem, each of shape (ld,):
-    double* y          # (ld,): the labels, +1 or -1; set once
+    Py_ssize_t ld      # n rounded up to a multiple of PADDED_TO; no step changes the entries beyond n
+    double* y          # (ld,): the labels of the rows, +1 or -1; set once
     double* lower      # (ld,): the lower bounds of the variables b; written by `set_bounds`
     double* upper      # (ld,): the upper bounds of the variables b; written by `set_bounds`
-    double* coef       # (ld,): the variables b; changed by steps
-    double* f          # (ld,): the gradient Kb - y, except for rounding errors; changed by steps
+    double* coef       # (ld,): the variables b, each the label of a row times its alpha; changed by steps
+    double* f          # (ld,): the gradient f = Kb - y of the objective at the variables b; changed by steps
     double* diagonal   # (ld,): the diagonal of the kernel matrix K; set once by the caller that has K
-    # (ld,): 0 where a variable b may rise, else infinity; `place` updates it after a change of coef or bounds
+    # (ld,): 0 where a variable b is below its upper bound and so may rise, else infinity; set by `place`
     double* rise
-    # (ld,): 0 where a variable b may fall, else -infinity; `place` updates it after a change of coef or bounds
+    # (ld,): 0 where a variable b is above its lower bound and so may fall, else -infinity; set by `place`
     double* fall
     bint within        # whether the sum of b over each class is given, as in nu-SVC (`_within.pxd`)
 
-# The extreme values of the gradient f; their difference is the violation of the optimality conditions.
+# The extreme values of the gradient f of the dual objective; their difference is the violation of the optimality
+# conditions.
 ctypedef struct ends_t:
-    double least       # the smallest gradient f of the rows whose variable b may rise; infinity if there is none
-    double most        # the largest gradient f of the rows whose variable b may fall; -infinity if there is none
-    Py_ssize_t at      # the number of a row whose variable b may rise and whose gradient f is the smallest
+    # the smallest gradient f of a row whose variable b is below its upper bound; infinity if there is none
+    double least
+    # the largest gradient f of a row whose variable b is above its lower bound; -infinity if there is none
+    double most
+    # the number of a row with the smallest gradient f among rows whose variable b is below its upper bound
+    Py_ssize_t at
 
 cdef enum:
-    # the positions of the numbers that describe a solution; the duality gap proves how good it is
+    # the positions, in an array, of the numbers that describe a solution; by the duality gap they prove how near it is
+    # to the optimum
     INTERCEPT
     VIOLATION
     OBJECTIVE
@@ -49,7 +53,7 @@ cdef inline Py_ssize_t padded(Py_ssize_t n) noexcept nogil:
 
 
 cdef inline void set_arrays(dual_t* d, double* arrays, Py_ssize_t n) noexcept nogil:
-    """Point the N_ARRAYS arrays of a problem of n rows into `arrays`, one after another."""
+    """Set the pointers of a problem of n rows to its N_ARRAYS arrays, which lie one after another in `arrays`."""
     cdef Py_ssize_t ld = padded(n)
     d.n, d.ld, d.within = n, ld, False
     d.y, d.lower, d.upper, d.coef = arrays, arrays + ld, arrays + 2 * ld, arrays + 3 * ld
@@ -57,13 +61,13 @@ cdef inline void set_arrays(dual_t* d, double* arrays, Py_ssize_t n) noexcept no
 
 
 cdef inline void place(dual_t* d, Py_ssize_t i) noexcept nogil:
-    """Set `rise` and `fall` of row i, which tell whether the row's variable may rise or fall."""
+    """Set `rise` and `fall` of row i: whether the row's variable may rise, and whether it may fall."""
     d.rise[i] = 0 if d.coef[i] < d.upper[i] else INFINITY
     d.fall[i] = 0 if d.coef[i] > d.lower[i] else -INFINITY
 
 
 cdef inline void place_all(dual_t* d) noexcept nogil:
-    """Set `rise` and `fall` (whether variables may rise or fall) of all rows; clear the padding beyond row n."""
+    """Set `rise` and `fall` of all rows (whether variables may rise or fall), and all arrays to 0 beyond row n."""
     cdef Py_ssize_t i
     for i in range(d.n, d.ld):
         d.y[i] = d.lower[i] = d.upper[i] = d.coef[i] = d.f[i] = d.diagonal[i] = 0
@@ -83,7 +87,7 @@ cdef inline void set_bounds(dual_t* d, Py_ssize_t i, double C) noexcept nogil:
 
 
 cdef inline double unbalance(const dual_t* d, double* total) noexcept nogil:
-    """The sum of the variables b, or 0 if rounding explains it; writes the sum of alpha to `total`."""
+    """The sum of the variables b, or 0 if it is as small as rounding errors; writes the sum of alpha to `total`."""
     cdef Py_ssize_t i
     cdef double sum = 0
     total[0] = 0
@@ -94,7 +98,7 @@ cdef inline double unbalance(const dual_t* d, double* total) noexcept nogil:
 
 
 cdef inline void make_feasible(dual_t* d) noexcept nogil:
-    """Clip b to its bounds, and bring its sum to 0: entries of the sign with the larger sum shrink, free rows first."""
+    """Clip the variables b to their bounds, and shrink those of the sign with the larger sum until all add up to 0."""
     cdef Py_ssize_t i
     cdef double total, over, free = 0, side = 0
     for i in range(d.n):
@@ -112,7 +116,7 @@ cdef inline void make_feasible(dual_t* d) noexcept nogil:
 
 
 cdef inline void rescale(dual_t* d) noexcept nogil:
-    """After a change of the bounds, multiply b by the factor within them with the least objective, and update f."""
+    """Multiply the variables b by the factor of least objective that keeps them within new bounds; update f, too."""
     cdef Py_ssize_t i
     cdef double total = 0, square = 0, factor = INFINITY, C
     for i in range(d.n):
@@ -126,13 +130,13 @@ cdef inline void rescale(dual_t* d) noexcept nogil:
     for i in range(d.n):
         C = d.upper[i] - d.lower[i]
         d.coef[i] *= factor
-        if d.y[i] * d.coef[i] >= (1 - 1e-14) * C:  # rounding has left b close to its bound: it must not count as free
+        if d.y[i] * d.coef[i] >= (1 - 1e-14) * C:  # b is at its bound but for rounding, and must not count as free
             d.coef[i] = d.y[i] * C
         d.f[i] = factor * (d.f[i] + d.y[i]) - d.y[i]
 
 
 cdef inline Py_ssize_t row_to_balance(const dual_t* d, double* over) noexcept nogil:
-    """The row farthest from its bounds if a change of its b can make all b add up to 0, else -1; over: their sum."""
+    """The row farthest from its bounds if changing its b can make all b add up to 0, else -1; over: the sum of b."""
     cdef double total, most = 0, least
     cdef Py_ssize_t i, best = -1
     over[0] = unbalance(d, &total)
@@ -144,7 +148,7 @@ cdef inline Py_ssize_t row_to_balance(const dual_t* d, double* over) noexcept no
 
 
 cdef inline void prove(const dual_t* d, ends_t ends, double* proof) noexcept nogil:
-    """Write the N_PROOFS numbers that prove a solution: the intercept, and the distances from the optimum."""
+    """Write the N_PROOFS numbers that describe a solution: intercept, violation, objective, duality gap, margin."""
     cdef Py_ssize_t i, n_free = 0
     cdef double free = 0, intercept
     for i in range(d.n):
@@ -161,7 +165,7 @@ cdef inline void prove(const dual_t* d, ends_t ends, double* proof) noexcept nog
 
 
 cdef inline void prove_at(const dual_t* d, ends_t ends, double intercept, double* proof) noexcept nogil:
-    """Write the N_PROOFS numbers that prove a solution with the given intercept."""
+    """Write the N_PROOFS numbers that describe a solution and prove it by a duality gap, for a given intercept."""
     cdef Py_ssize_t i
     cdef bint two = ends.least < INFINITY and ends.most > -INFINITY, hard = False
     cdef double square = 0, total = 0, slack = 0, least = INFINITY, margin

@@ -6,7 +6,7 @@ from _vector cimport require
 
 
 cdef inline void add_product(double a, double b, double* sum, double* rest) noexcept nogil:
-    """sum + rest += a b; `sum` is the rounded total, and `rest` is what rounding has left out of it."""
+    """Add a b to the pair (sum, rest), where `sum` is the rounded total and `rest` adds up the rounding errors."""
     cdef double product = a * b, before = sum[0], added
     sum[0] = before + product
     added = sum[0] - before
@@ -14,7 +14,7 @@ cdef inline void add_product(double a, double b, double* sum, double* rest) noex
 
 
 def add_rows(const double[:, ::1] X, const double[::1] coef, double[:, ::1] w):
-    """Add sum_i coef[i] X[i] to w[0] + w[1], where w[1] holds what rounding has left out of w[0]."""
+    """Add sum_i coef[i] X[i] to w[0] + w[1], where w[1] adds up the rounding errors of w[0]."""
     cdef Py_ssize_t i, j
     require(X.shape[0] == coef.shape[0] and X.shape[1] == w.shape[1] and w.shape[0] == 2)
     with nogil:
@@ -24,7 +24,7 @@ def add_rows(const double[:, ::1] X, const double[::1] coef, double[:, ::1] w):
 
 
 def add_products(const double[:, ::1] X, const double[:, ::1] w, double[::1] out):
-    """Add the inner product of w[0] + w[1] and the row X[i] to each out[i], which is rounded once."""
+    """Add the inner product of w[0] + w[1] and the row X[i] to out[i] for each i; a result is rounded only once."""
     cdef Py_ssize_t i, j
     cdef double sum, rest
     require(X.shape[0] == out.shape[0] and X.shape[1] == w.shape[1] and w.shape[0] == 2)

@@ -25,36 +25,37 @@ cdef double score(const double* a, const double* values, Py_ssize_t n, double bi
     return (s0 + s1) + (s2 + s3)
 
 
-# A block of samples: the arrays of a `kernel_epochs.SampleBlock`.
+# A block of samples: pointers to the arrays of a `kernel_epochs.SampleBlock`.
 ctypedef struct samples_t:
     Py_ssize_t n
     const double* values       # (n, n_slots): the kernel values between each sample and the support vector in each slot
-    const Py_ssize_t* slot     # (n,): the slot that holds each sample's row
+    const Py_ssize_t* slot     # (n,): the slot of each sample, which has its coefficients if it is a support vector
     const int* code            # (n,): the index of each sample's class
-    const double* step         # (n, K): the amount that a mistake on the sample adds to |a|
-    unsigned char* wrong       # (n, K): written: whether the sample was a mistake
+    const double* step         # (n, K): the amount by which a mistake changes a sample's coefficient in each hyperplane
+    unsigned char* wrong       # (n, K), written: whether a sample was on the wrong side of each hyperplane
 
-# The hyperplanes: the arrays and numbers of a `kernel_epochs.Learner`.
+# The hyperplanes: pointers to the arrays of a `kernel_epochs.Learner`, and its numbers. Kernels change t, n_support, a,
+# lag, least and square.
 ctypedef struct learner_t:
-    # the following fields are only read:
     Py_ssize_t K               # the number K of hyperplanes
     Py_ssize_t n_slots
     const int* positive        # (K,): the index of the class on the positive side of each hyperplane
     double bias
-    double t                   # the number of samples before the current one
+    double t                   # the number of samples learned before the current one
     Py_ssize_t budget          # the largest number of support vectors; 0: no limit
-    # the following fields are changed:
-    Py_ssize_t n_support       # the number of slots with a coefficient other than 0
+    Py_ssize_t n_support       # the number of support vectors, slots with a coefficient other than 0
     double* a                  # (K, n_slots): the coefficient of each support vector in each hyperplane
-    # (K, n_slots): for each coefficient the sum of (change * number of samples before it), for averages
+    # (K, n_slots): for each coefficient the sum of its changes, each multiplied by the number of samples learned before
+    # it; the averages of the coefficients are computed from it
     double* lag
-    double* least              # (K,): the least y f over the epoch's samples, where f is the score and y the label
+    # (K,): the smallest product of label and score over the epoch's samples, for each hyperplane
+    double* least
     # (K,): the sum of (coefficient) * (score) over the epoch's samples; after an epoch without mistakes it is |w|^2
     double* square
 
 
 cdef double size_of(const learner_t* p, Py_ssize_t slot) noexcept nogil:
-    """The largest absolute value of the coefficients of a slot."""
+    """The largest absolute value of a slot's coefficients in all hyperplanes."""
     cdef Py_ssize_t k
     cdef double most = 0
     for k in range(p.K):
@@ -63,7 +64,7 @@ cdef double size_of(const learner_t* p, Py_ssize_t slot) noexcept nogil:
 
 
 cdef void drop(const learner_t* p, Py_ssize_t kept) noexcept nogil:
-    """Remove the support vector with the smallest coefficients (the first if equal), but never the slot `kept`."""
+    """Remove the first support vector whose largest coefficient is smallest, but never the one in the slot `kept`."""
     cdef Py_ssize_t slot, k, best = -1
     cdef double size, least = 0
     for slot in range(p.n_slots):
@@ -76,7 +77,7 @@ cdef void drop(const learner_t* p, Py_ssize_t kept) noexcept nogil:
 
 
 cdef bint learn_sample(const samples_t* s, learner_t* p, Py_ssize_t i) noexcept nogil:
-    """Learn sample i; returns whether a hyperplane has changed."""
+    """Change each hyperplane for which sample i is a mistake; returns whether there is any."""
     cdef Py_ssize_t slot = s.slot[i], k, at
     cdef double f, y
     cdef bint changed = False
@@ -95,7 +96,7 @@ cdef bint learn_sample(const samples_t* s, learner_t* p, Py_ssize_t i) noexcept 
 
 
 cdef void learn_block(const samples_t* s, learner_t* p) noexcept nogil:
-    """Learn the samples in their order; where the budget is exceeded, remove a support vector."""
+    """Learn the samples of a block in order; if there are too many support vectors for the budget, remove one."""
     cdef Py_ssize_t i
     cdef bint before
     for i in range(s.n):
@@ -109,7 +110,7 @@ cdef void learn_block(const samples_t* s, learner_t* p) noexcept nogil:
 
 
 cdef samples_t as_samples(block, Py_ssize_t K):
-    """The arrays of a `SampleBlock` as pointers; the block must outlive them."""
+    """A samples_t of pointers to the arrays of a `SampleBlock`, which must outlive it."""
     cdef samples_t s
     cdef const double[:, ::1] values = block.values
     cdef const Py_ssize_t[::1] slot = block.slot
@@ -125,7 +126,7 @@ cdef samples_t as_samples(block, Py_ssize_t K):
 
 
 def learn(block, learner, Py_ssize_t n_support):
-    """Learn the samples of a `SampleBlock`; n_support: the number of support vectors of the `Learner` before."""
+    """Learn the samples of a `SampleBlock`; n_support: the `Learner`'s number of support vectors before the call."""
     cdef learner_t p
     cdef double[:, ::1] a = learner.a
     cdef double[:, ::1] lag = learner.lag

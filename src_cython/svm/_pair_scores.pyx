@@ -1,4 +1,4 @@
-# Scores of a binary classifier for each pair of classes, with support vectors s_j, row by row
+# Scores of binary SVMs for all pairs of classes, for rows that a C caller passes as raw pointers.
 from cython cimport floating
 from libc.math cimport tanh
 
@@ -39,7 +39,7 @@ cdef inline double product(const double* s, const double* x, Py_ssize_t d, bint 
 
 
 cdef void fill_values(const machine_t* m, const double* x, Py_ssize_t d, double* value) noexcept nogil:
-    """Write the kernel values k(s_j, x) of all support vectors s_j to `value`, which has space for whole vectors."""
+    """Write the kernel values of x and all support vectors to `value`, which has space for whole SIMD vectors."""
     cdef Py_ssize_t j, _, n = m.n_support
     cdef double inner, power
     for j in range(n):

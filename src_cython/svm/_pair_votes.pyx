@@ -36,8 +36,9 @@ cdef extern from *:
 
 cdef enum:
     SUMS = 8       # the number of outputs, sums of coefficients times kernel values, that are computed side by side
-    ROWS = 64      # the number of rows whose scores stay in the L1 cache during the loop over pairs
-    PART = 128     # the number of columns of SUMS rows that are converted to the type of the kernel values at once
+    ROWS = 64      # the number of rows whose scores stay in the L1 cache during a loop over pairs of classes
+    # the number of columns of support vectors that are converted to the type of the kernel values at once
+    PART = 128
 
 ctypedef fused value:
     float
@@ -48,7 +49,7 @@ cdef void add_products(
     const value* K, const double* coef, Py_ssize_t n_support, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t n,
     double* out
 ) noexcept nogil:
-    """Add sum_(start <= j < stop) coef[o, j] K[j], K: kernel values, to n <= SUMS outputs out[o], as `_values.add`."""
+    """Add the sum of coef[o, j] K[j], start <= j < stop, for kernel values K, to each of n <= SUMS outputs out[o]."""
     cdef vec_d sum[SUMS]
     cdef vec_d k
     cdef Py_ssize_t j, o
@@ -83,7 +84,7 @@ def combine(const value[:, ::1] K, const double[:, ::1] coef, const int64_t[::1]
 
 
 def score_pairs(const double[:, :, :] S, const double[:] intercept, double[:, ::1] out):
-    """Write the scores (n, n_pairs) of all pairs of classes, from their partial scores S."""
+    """Write the scores (n, n_pairs) of all pairs of classes, each the sum of two entries of S and an intercept."""
     cdef Py_ssize_t n_classes = S.shape[1], n = S.shape[0], a, b, p, i, start = 0, stop
     require(out.shape[0] == n and out.shape[1] == intercept.shape[0] == n_classes * (n_classes - 1) // 2)
     require(S.shape[2] == n_classes - 1)
@@ -139,7 +140,7 @@ def choose_winners(const double[:, ::1] score, double[::1] won, int64_t[::1] out
                     out[i] = a
 
 
-# A kernel machine, and scratch space for one row of X; `score_few` sets the fields.
+# A fitted SVM, and scratch space for the scores of one row of X; `score_few` sets the fields.
 ctypedef struct few_t:
     kernel_t kernel
     const double* norm         # (n_support,): the squared lengths of the support vectors
@@ -149,12 +150,16 @@ ctypedef struct few_t:
     Py_ssize_t n_support
     Py_ssize_t n_classes
     Py_ssize_t d
-    # scratch space: numbers of the type of the kernel values, except that `sums` has doubles
-    void* x                    # (d,): the row of X, in the type of the kernel values
-    void* part                 # (SUMS, PART): PART columns of SUMS support vectors
-    void* terms                # (n_support to whole vectors,): -gamma |s|^2 of each support vector
-    void* values               # (n_support to whole vectors,): the kernel values of the row
-    double* sums               # (n_classes, n_classes - 1): the sums S of coefficients times kernel values
+    # The fields from x to sums are scratch space, of the type of the kernel values except sums.
+    void* x                    # (d,): the row that is scored, converted to the type of the kernel values
+    # (SUMS, PART): PART columns of SUMS support vectors, converted to the type of the kernel values
+    void* part
+    # (n_support, padded to whole vectors): -gamma times the squared length of each support vector
+    void* terms
+    # (n_support, padded to whole vectors): the kernel values of the row and each support vector
+    void* values
+    # (n_classes, n_classes - 1): for each class, sums of coefficients times kernel values of its support vectors
+    double* sums
 
 
 cdef inline value chain(value a, value b, value c) noexcept nogil:
@@ -165,7 +170,7 @@ cdef inline value chain(value a, value b, value c) noexcept nogil:
 
 
 cdef void multiply(const few_t* m, const floating* support, const value* x, value* part, value* out) noexcept nogil:
-    """out[j] = s_j.x for all support vectors, each summed over the columns in order."""
+    """Write the inner products of the row x and all support vectors, each summed over the columns in order."""
     cdef Py_ssize_t i = 0, r, j, start, n
     cdef const floating* row
     cdef const value* s[SUMS]
@@ -175,7 +180,7 @@ cdef void multiply(const few_t* m, const floating* support, const value* x, valu
         start = 0
         while start < m.d:
             n = min(<Py_ssize_t> PART, m.d - start)
-            for r in range(SUMS):  # beyond the last support vector, the last one is repeated
+            for r in range(SUMS):  # the last support vector is repeated until there are SUMS
                 row = support + min(i + r, m.n_support - 1) * m.d + start
                 if (floating is float and value is float) or (floating is double and value is double):
                     s[r] = <const value*> row
@@ -198,7 +203,7 @@ cdef void multiply(const few_t* m, const floating* support, const value* x, valu
 cdef void score_row(
     const few_t* m, const floating* support, const void* row, bint single, double norm, value* x, double* out
 ) noexcept nogil:
-    """Write the scores of a row of floats (`single`) or doubles, of squared length `norm`; x: scratch space."""
+    """Write the scores of a row, of floats if `single`, else of doubles; norm: squared length of the row."""
     cdef Py_ssize_t j, c, o, first = 0, a, b, p = 0
     cdef value* values = <value*> m.values
     for j in range(m.d):
@@ -234,7 +239,7 @@ cdef void score_rows(
     const few_t* m, const floating* support, const char* X, bint single, const double* norm, value* x,
     double[:, ::1] out
 ) noexcept nogil:
-    """Write the scores of rows of floats (`single`) or doubles; norm: the squared length of each row."""
+    """Write the scores of the rows of X, of floats if `single`, else of doubles; norm: squared length of each row."""
     cdef Py_ssize_t i, j, size = m.d * (sizeof(float) if single else sizeof(double))
     cdef value* terms = <value*> m.terms
     for j in range(m.n_support if m.kernel.kind == RBF else 0):
@@ -244,7 +249,7 @@ cdef void score_rows(
 
 
 cdef const void* address(array, bint* single):
-    """The address of an array of floats or doubles, which must outlive it; writes to `single` whether it has floats."""
+    """The address of the first number of an array; writes to `single` whether it has floats, not doubles."""
     cdef const float[:, ::1] floats
     cdef const double[:, ::1] doubles
     single[0] = array.itemsize == sizeof(float)

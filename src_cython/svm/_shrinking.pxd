@@ -1,8 +1,8 @@
 # Sequential minimal optimisation (`_steps.pxd`) with shrinking (Joachims 1998).
 #
 # Rows that will probably stay at their bound are left out. The remaining rows form a smaller problem, with its own
-# arrays and kernel matrix, which is solved in the same way, so shrinking is recursive. Then f of all rows is updated
-# for the change of b, and the steps go on with all rows.
+# arrays and kernel matrix, which is solved in the same way, so shrinking is recursive. Then the
+# gradient f of all rows is updated for the change of the variables b, and the steps go on with all rows.
 from libc.stdint cimport int64_t
 
 from svm._dual cimport N_ARRAYS, dual_t, ends_t, place, place_all, set_arrays
@@ -20,35 +20,35 @@ cdef extern from *:
     const double SHRINK_SHARE
     const double SHRINK_GOAL
 
-# Each smaller problem has at most half of the rows of the problem above it. Below a problem of n rows all levels
-# together need N_ARRAYS * (n + 16 LEVELS) doubles in `arrays`, 2 n entries of `row` and `change`, and n (n / 3 + 16)
-# kernel values.
+# The number of levels of nested smaller problems, each with at most half of the rows of the problem above it, is at
+# most LEVELS. Below a problem of n rows all levels together need N_ARRAYS * (n + 16 LEVELS) doubles in `arrays`, 2 n
+# entries of `row` and `change`, and n (n / 3 + 16) kernel values.
 cdef enum:
     LEVELS = 40
 
-# Scratch space: the arrays of a `dual.Work`. A level of recursion uses the beginning of each array, and the next level
-# what follows.
+# Scratch space: the arrays of a `dual.Work`. Each level of recursion uses the beginning of each array, and passes the
+# part after it to the next level.
 ctypedef struct scratch_t:
     double* arrays     # the arrays of the smaller problem, one after another
-    int64_t* row       # for each row of the smaller problem, its row in the larger problem
-    double* change     # the change that the solution of the smaller problem made to each coef
+    int64_t* row       # for each row of the smaller problem its row number in the larger problem
+    double* change     # the change of each variable by the solution of the smaller problem
     void* K            # the kernel matrix of the smaller problem, float or double
 
 # The limits of `solve`, which subtracts the steps and visits that it makes.
 ctypedef struct limits_t:
-    double tol      # in: the violation at which steps end
+    double tol      # in: the violation of the optimality conditions at which steps end
     int64_t steps   # changed: the number of steps that are left
     int64_t looks   # changed: the number of visits of a row that are left, about a nanosecond each
-    double gained   # changed: the total gain of the objective
+    double gained   # changed: the total gain of the objective by all steps
 
 
 cdef inline int64_t looks_of(const dual_t* d, int64_t steps) noexcept nogil:
-    """The cost of steps in visits of a row: a step visits all rows, and takes the time of about 64 more."""
+    """The time of steps, in visits of a row: a step visits all n rows, and takes the time of about 64 visits more."""
     return steps * (d.n + 64)
 
 
 cdef inline void add_row(dual_t* d, const vec* Ki, double change) noexcept nogil:
-    """Add `change` times row i of the kernel matrix to the gradient f."""
+    """Add `change` times the row Ki of the kernel matrix to the gradient f."""
     cdef Py_ssize_t v
     for v in range(d.ld // LANES_D):
         (<vec_d*> d.f)[v] = fmadd_d(spread_d(change), load(Ki, v * LANES_D), (<vec_d*> d.f)[v])
@@ -84,7 +84,7 @@ cdef inline void add_rows(
 
 
 cdef inline Py_ssize_t choose_rows(const dual_t* d, int64_t* row_out) noexcept nogil:
-    """Write the rows that are free, or violate optimality at their bound; returns the number of these rows."""
+    """Write the numbers of the rows that are free or violate optimality at a bound; returns how many there are."""
     cdef ends_t ends = find_ends(d)
     cdef Py_ssize_t i, n = 0
     for i in range(d.n):
@@ -96,7 +96,7 @@ cdef inline Py_ssize_t choose_rows(const dual_t* d, int64_t* row_out) noexcept n
 cdef inline void take_rows(
     const dual_t* d, const vec* K, Py_ssize_t ld, const int64_t* row, dual_t* s, vec* K_out
 ) noexcept nogil:
-    """Copy the problem of the listed rows to s, and its kernel matrix to K_out."""
+    """Copy the part of problem d that has the listed rows to the smaller problem s, and its kernel matrix to K_out."""
     cdef Py_ssize_t i, j
     cdef const vec* Ki
     cdef vec* to
@@ -115,7 +115,7 @@ cdef inline void take_rows(
 cdef inline void recover(
     dual_t* d, const vec* K, Py_ssize_t ld, const dual_t* s, const scratch_t* scratch
 ) noexcept nogil:
-    """Copy coef of the smaller problem back to all rows, and update the gradient f of all rows."""
+    """Copy the variables of the smaller problem s back to problem d, and update the gradient of all rows of d."""
     cdef Py_ssize_t i, row, n = 0
     for i in range(s.n):
         row = scratch.row[i]
@@ -130,7 +130,7 @@ cdef inline void recover(
 cdef inline void shrink(
     dual_t* d, const vec* K, Py_ssize_t ld, Py_ssize_t n, const scratch_t* scratch, limits_t* limits
 ) noexcept nogil:
-    """Solve the problem of the n rows in `scratch.row`, and copy its solution back."""
+    """Solve the smaller problem of the n rows in `scratch.row`, and copy its solution back to problem d."""
     cdef dual_t s
     cdef scratch_t below = scratch[0]
     cdef ends_t ends = find_ends(d)

@@ -1,5 +1,5 @@
-# Binary classifiers for pairs of classes, whose kernel matrix fits memory, solved one after another by
-# `_shrinking.pxd`.
+# Binary SVMs for pairs of classes, solved one after another by `_shrinking.pxd`; the kernel matrix of each pair fits
+# memory.
 #
 # All rows are sorted by class. For a pair (a, b), a < b, coef[b - 1, rows of a] and coef[a, rows of b] are y alpha,
 # where y = 1 for class a, or for class b if there are only two classes. With several values of C, each starts from the
@@ -24,49 +24,51 @@ cdef enum:
     UNSOLVED
     SOLVED
     STOPPED     # the solver was stopped by max_iter or by the user's callback
-    DOUBTFUL    # rounding may have changed the gradient f too much for the tolerance
-    SLOW        # the pair is left to the methods of `smo.py`
+    DOUBTFUL    # rounding may have changed the gradient of the objective too much for the tolerance
+    SLOW        # the pair takes too long by these methods, and is left to those of `smo.py`
 
-# After this number of steps for each row, the gradient f has too many rounding errors to be trusted.
+# The number of steps, divided by the number of rows, after which the gradient has too many rounding errors to be
+# trusted.
 cdef enum:
     MANY_STEPS = 50
 
 STATUS = {"unsolved": UNSOLVED, "solved": SOLVED, "stopped": STOPPED, "doubtful": DOUBTFUL, "slow": SLOW}
 
-# What all pairs share: the arrays and numbers of a `pairs.Solutions`.
+# The data and the solutions of all pairs of classes: pointers to the arrays of a `pairs.Solutions`, and its numbers.
 ctypedef struct pairs_t:
     Py_ssize_t n               # the number of training rows of all classes
     Py_ssize_t n_classes
     Py_ssize_t n_pairs
     Py_ssize_t n_Cs
-    const int64_t* start       # (n_classes + 1,), the number of each class's first row, and n
+    const int64_t* start       # (n_classes + 1,): the number of each class's first row and, last, n
     const double* C            # (n_Cs, n): for each C, the upper bound of alpha of each row
-    double* coef               # (n_Cs, n_classes - 1, n), out: y alpha; in: the start for the first C
+    # (n_Cs, n_classes - 1, n): the coefficients y alpha of all pairs; in: the start for the first C; out: the solutions
+    double* coef
     # (n_Cs, n_pairs, N_PROOFS), out: the intercept, violation, objective, duality gap and margin of each solution
     double* proof
-    int64_t* n_steps           # (n_Cs, n_pairs), out: the number of steps
-    signed char* status        # (n_Cs, n_pairs), out: the status of each solution
+    int64_t* n_steps           # (n_Cs, n_pairs), out: the number of steps to each solution
+    signed char* status        # (n_Cs, n_pairs), out: the status of each solution, UNSOLVED to SLOW
     double tol                 # the largest violation of the optimality conditions with which a pair counts as solved
-    double rounding            # the rounding error of a kernel value
+    double rounding            # a bound of the rounding error of a kernel value
     int64_t max_iter           # the largest number of steps for a pair of classes and a value of C
-    int64_t patience           # the number of visits of rows after which a pair is slow
-    double nu                  # the parameter nu of nu-SVC, with a single C; 0 for SVC
+    int64_t patience           # the number of visits of rows after which a pair is left to the methods of `smo.py`
+    double nu                  # the parameter nu of nu-SVC, for which n_Cs is 1; 0 for SVC
 
 # The arrays of a `small_pairs.Tiles`, only read: kernel values from which each pair copies its matrix, or the matrix of
 # a single pair. All are float or all double.
 ctypedef struct tiles_t:
     const void* whole          # the kernel matrix of the single pair; NULL if there are several pairs
-    Py_ssize_t whole_ld        # the distance between two rows of `whole`, in numbers
+    Py_ssize_t whole_ld        # the number of entries from one row of `whole` to the next
     const void* squares        # the kernel matrices of groups of classes, one after another
     const int64_t* square_at   # (n_classes,): the index in `squares` at which the matrix of each class's group begins
-    # (n_classes,): the distance between two rows of the matrix of each class's group, in numbers
+    # (n_classes,): the number of entries from one row to the next in the matrix of each class's group
     const int64_t* square_ld
-    # the kernel values between the rows of one group of classes and those of some later classes
+    # a matrix of kernel values between the rows of one group of classes and the rows of some later classes
     const void* cross
-    Py_ssize_t cross_ld        # the distance of two rows of `cross`, in numbers
-    # (n_classes,): the index of each class's first row in the matrix `cross`; -1: it has no rows there
+    Py_ssize_t cross_ld        # the number of entries from one row of `cross` to the next
+    # (n_classes,): the index of each class's first row in the matrix `cross`; -1: the class has no rows in it
     const int64_t* cross_row
-    # (n_classes,): the index of each class's first column in `cross`; -1: it has no columns there
+    # (n_classes,): the index of each class's first column in the matrix `cross`; -1: the class has no columns in it
     const int64_t* cross_column
 
 # The part of the problem that belongs to a pair of classes, a and b, with one value of C.
@@ -76,19 +78,19 @@ ctypedef struct pair_t:
     double sign_a              # the label y, 1 or -1, of the rows of class a; rows of class b have the other sign
     double* coef_a             # (n_a,): y alpha of the rows of class a; read and written
     double* coef_b             # (n_b,): y alpha of the rows of class b; read and written
-    const double* C_a          # (n_a,): the upper bounds of alpha of class a
-    const double* C_b          # (n_b,): the upper bounds of alpha of class b
+    const double* C_a          # (n_a,): the upper bound of alpha of each row of class a
+    const double* C_b          # (n_b,): the upper bound of alpha of each row of class b
 
 # The position in a list of pairs at which the next call of `solve_list` continues.
 ctypedef struct position_t:
-    int64_t pair               # the index of the current pair in the list
-    int64_t C                  # the index of the current C
-    int64_t begun              # whether the problem of the current pair and C has been set up
-    int64_t looks              # the number of visits of rows for the current pair and C so far
+    int64_t pair               # the index of the current pair in the list of pairs
+    int64_t C                  # the index of the value of C for which the current pair is solved
+    int64_t begun              # whether the problem of the current pair and value of C has been set up
+    int64_t looks              # the number of visits of rows so far, for the current pair and value of C
 
 
 cdef pair_t as_pair(const pairs_t* pairs, Py_ssize_t a, Py_ssize_t b, Py_ssize_t c) noexcept nogil:
-    """A pair_t of pointers to the numbers of classes a and b in `pairs`, for the value of C number c."""
+    """A pair_t of pointers into the arrays of `pairs`, for classes a and b and the value of C with the index c."""
     cdef pair_t pair
     cdef Py_ssize_t first = c * (pairs.n_classes - 1) * pairs.n
     pair.n_a, pair.n_b = pairs.start[a + 1] - pairs.start[a], pairs.start[b + 1] - pairs.start[b]
@@ -108,7 +110,7 @@ cdef inline const vec* at(const vec* K, Py_ssize_t i) noexcept nogil:
 cdef void copy(
     const vec* tile, Py_ssize_t ld, Py_ssize_t n_rows, Py_ssize_t n_columns, vec* out, Py_ssize_t ld_out
 ) noexcept nogil:
-    """Copy a tile of a matrix; ld and ld_out are the distances of two rows, in numbers."""
+    """Copy a tile of a matrix to `out`; rows begin ld numbers apart in the tile, and ld_out numbers apart in `out`."""
     cdef Py_ssize_t i, size = sizeof(float) if vec is vec_f else sizeof(double)
     for i in range(n_rows):
         memcpy(<void*> row_of(out, i, ld_out), row_of(tile, i, ld), n_columns * size)
@@ -117,7 +119,7 @@ cdef void copy(
 cdef void copy_transposed(
     const vec* tile, Py_ssize_t ld, Py_ssize_t n_rows, Py_ssize_t n_columns, vec* out, Py_ssize_t ld_out
 ) noexcept nogil:
-    """Copy the transpose of a tile of a matrix; ld and ld_out are the distances of two rows, in numbers."""
+    """Copy the transpose of a tile of a matrix to `out`; rows begin ld numbers apart in the tile, ld_out in `out`."""
     cdef Py_ssize_t i, j
     cdef Py_ssize_t n = n_rows // 4 * 4, m = n_columns // 4 * 4
     for i in range(0, n, 4):
@@ -141,7 +143,7 @@ cdef void copy_transposed(
 cdef void gather(
     const pairs_t* pairs, const tiles_t* tiles, Py_ssize_t a, Py_ssize_t b, vec* out, Py_ssize_t ld
 ) noexcept nogil:
-    """Copy the kernel matrix of the pair (a, b) from tiles; zeros pad its rows to ld numbers."""
+    """Copy the kernel matrix of the pair of classes (a, b) from tiles to `out`; zeros pad its rows to ld numbers."""
     cdef Py_ssize_t n_a = pairs.start[a + 1] - pairs.start[a], n_b = pairs.start[b + 1] - pairs.start[b], i
     cdef Py_ssize_t size = sizeof(float) if vec is vec_f else sizeof(double), cross_ld
     cdef const vec* squares = <const vec*> tiles.squares
@@ -151,7 +153,7 @@ cdef void gather(
     if tiles.cross_column[b] >= 0:
         cross_ld = tiles.cross_ld
         cross = at(<const vec*> tiles.cross, tiles.cross_row[a] * cross_ld + tiles.cross_column[b])
-    else:  # classes a and b are in the same group, whose matrix has their values
+    else:  # classes a and b are in the same group, whose matrix has the kernel values of both
         cross_ld = tiles.square_ld[a]
         cross = at(squares, tiles.square_at[a] + pairs.start[b] - pairs.start[a])
     copy(cross, cross_ld, n_a, n_b, <vec*> at(out, n_a), ld)
@@ -161,7 +163,7 @@ cdef void gather(
 
 
 cdef void begin(dual_t* d, const pair_t* pair, const vec* K, Py_ssize_t ld, double nu) noexcept nogil:
-    """Set up the problem of a pair with the pair's coef; ld: the distance of two rows of K, in numbers."""
+    """Set up the problem of a pair, which starts from the pair's coefficients; rows of K begin ld numbers apart."""
     cdef Py_ssize_t i
     memcpy(d.coef, pair.coef_a, pair.n_a * sizeof(double))
     memcpy(d.coef + pair.n_a, pair.coef_b, pair.n_b * sizeof(double))
@@ -183,14 +185,14 @@ cdef void begin(dual_t* d, const pair_t* pair, const vec* K, Py_ssize_t ld, doub
 
 
 cdef void set_all_bounds(dual_t* d, const pair_t* pair) noexcept nogil:
-    """Set the bounds of the variables of all rows from the C of the pair."""
+    """Set the bounds of the variables of all rows from the upper bounds of alpha of the pair."""
     cdef Py_ssize_t i
     for i in range(d.n):
         set_bounds(d, i, pair.C_a[i] if i < pair.n_a else pair.C_b[i - pair.n_a])
 
 
 cdef bint is_doubtful(const pairs_t* pairs, const dual_t* d, double tol) noexcept nogil:
-    """Whether rounding of kernel values may have changed the gradient f by more than a tenth of tol."""
+    """Whether rounding of kernel values may have changed the gradient by more than a tenth of tol."""
     cdef Py_ssize_t i
     cdef double square = 0
     for i in range(d.n):
@@ -226,7 +228,7 @@ cdef signed char go_on(
             place(d, row)
             add_row(d, row_of(K, row, ld), -over)
             return UNSOLVED
-        # the caller computes the gradient f anew after many steps, since rounding errors add up
+        # after many steps the gradient may have large rounding errors, so that the caller must compute it anew
         return DOUBTFUL if is_doubtful(pairs, d, pairs.tol) or n_steps[0] > MANY_STEPS * d.n else SOLVED
     if limits.steps <= 0:
         return STOPPED
@@ -236,13 +238,13 @@ cdef signed char go_on(
 
 
 cdef struct margin_t:
-    # K b minus the gradient f, constant over the rows of a class, for y = 1 and y = -1; K: kernel matrix, b: variables
+    # K b - f for the rows with y = 1 and for the rows with y = -1; K: kernel matrix, b: variables, f: their gradient
     double off_positive, off_negative
-    double r, least  # r: the margin, in which violations are measured; least: the smallest margin that is used as unit
+    double r, least  # r: the margin of nu-SVC, the unit of violations; least: the unit if the margin is smaller
 
 
 cdef margin_t find_margin(const dual_t* d, const vec* K, Py_ssize_t ld) noexcept nogil:
-    """The margin of nu-SVC, and K b minus the gradient f in each class, for the kernel matrix K and variables b."""
+    """The margin of nu-SVC, and K b - f in each class, for the kernel matrix K, the variables b and the gradient f."""
     cdef margin_t margin
     cdef Py_ssize_t i, first = row_of_class(d, 1), second = row_of_class(d, -1)
     cdef double apart = 0, share = 0
@@ -260,7 +262,7 @@ cdef signed char go_on_within(
     const pairs_t* pairs, Py_ssize_t number, dual_t* d, const vec* K, Py_ssize_t ld, const scratch_t* scratch,
     int64_t* looks
 ) noexcept nogil:
-    """Solve a pair of nu-SVC until the violation is at most tol times the margin, which is known only on the way."""
+    """Solve a pair of nu-SVC until the violation is at most tol times the margin, which is computed between steps."""
     cdef limits_t limits
     cdef ends_t ends
     cdef margin_t margin
@@ -282,12 +284,12 @@ cdef signed char go_on_within(
         before, limits.tol = limits.steps, max(0.5 * goal, 0.1 * gap)
         solve(d, K, ld, scratch, &limits)
         n_steps[0], looks[0] = pairs.max_iter - limits.steps, limits.looks
-        if limits.steps == before:  # no step was taken, since rounding allows none
+        if limits.steps == before:  # no step was taken, since rounding would lose it
             return DOUBTFUL
 
 
 cdef void keep_margin(dual_t* d, const vec* K, Py_ssize_t ld, double* proof) noexcept nogil:
-    """Turn the solution of nu-SVC into one of SVC, and write the numbers that prove it."""
+    """Turn a solution of nu-SVC into a solution of SVC, and write the numbers that describe and prove the latter."""
     cdef margin_t margin = find_margin(d, K, ld)
     cdef double r = max(margin.r, margin.least), intercept
     intercept = to_margin(d, margin.off_positive, margin.off_negative, r if r > 0 else 1)

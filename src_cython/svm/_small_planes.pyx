@@ -13,26 +13,29 @@ from libc.string cimport memcpy, memset
 from _vector cimport LANES_D, fmadd_d, require, spread_d, sum_d, vec_d
 
 cdef enum:
-    ROWS = 4            # the number of rows that are added to or removed from the matrix at once
-    SEARCH_STEPS = 50   # the most steps of a line search
+    # the number of rows that are added to the matrix of second derivatives, or removed from it, at once
+    ROWS = 4
+    SEARCH_STEPS = 50   # the largest number of steps of a line search
 
-cdef double FLAT = 1e-9   # a line search ends when the slope is this share of the first one
+cdef double FLAT = 1e-9   # a line search ends when the slope is at most this share of the slope at its start
 
 
 cdef struct plane_t:
     Py_ssize_t n, d        # the number of rows, and their padded length
     const double* X        # (n, d): the training rows
     const double* y        # (n,): the label of each row, 1 or -1
-    const double* cost     # (n,), the cost of each row
+    const double* cost     # (n,): the cost of each row, the factor of its loss
     double* w              # (d,): the weights w of the hyperplane; updated
     double* z              # (n,): z = 1 - y w.x of each row; updated
-    double* u              # (n,): u = y p.x of each row, where p is the step; scratch space
-    double* active         # (n,): the cost of each row whose loss is in the matrix, else 0; updated
-    # (d, d): the matrix of second derivatives, 1 + 2 sum cost x x', of which the right of the diagonal is set; updated
+    double* u              # (n,): the inner product of the step p and each row x, times the row's label; scratch space
+    # (n,): the cost of each row that is in the matrix of second derivatives, 0 for other rows; updated
+    double* active
+    # (d, d): the matrix of second derivatives, 1 + 2 sum cost x x', on and right of the diagonal; updated
     double* matrix
-    double* factor         # (d, d): the Cholesky factor of the matrix; scratch space
-    double* p              # (d,), the step of Newton's method; scratch space
-    Py_ssize_t* moved      # (n,): the numbers of the rows to add to the matrix or remove from it; scratch space
+    double* factor         # (d, d): the Cholesky factor of the matrix of second derivatives; scratch space
+    double* p              # (d,): the step p of Newton's method; scratch space
+    # (n,): the numbers of the rows to add to the matrix of second derivatives or to remove from it; scratch space
+    Py_ssize_t* moved
 
 
 cdef inline double dot(const double* a, const double* b, Py_ssize_t d) noexcept nogil:
@@ -50,7 +53,7 @@ cdef inline void add_multiple(double a, const double* x, Py_ssize_t d, double* o
 
 
 cdef void add_squares(plane_t* s, const Py_ssize_t* row, const double* weight) noexcept nogil:
-    """Add the sum of weight x x' over ROWS rows x to the matrix of second derivatives."""
+    """Add the sum of weight[k] x_k x_k' over ROWS rows x_k to the matrix of second derivatives."""
     cdef Py_ssize_t r, v, d = s.d
     cdef vec_d a0, a1, a2, a3, t
     cdef const double* x0 = s.X + row[0] * d
@@ -70,7 +73,7 @@ cdef void add_squares(plane_t* s, const Py_ssize_t* row, const double* weight) n
 
 
 cdef Py_ssize_t follow(plane_t* s, bint afresh) noexcept nogil:
-    """Update the second derivatives to the rows active at z, or sum anew if `afresh`; returns the number of changes."""
+    """Update the second derivatives for rows whose z changed sign, or anew if `afresh`; returns the number of rows."""
     cdef Py_ssize_t i, j, n_moved = 0, changes = 0
     cdef double wanted
     cdef Py_ssize_t row[ROWS]
@@ -102,7 +105,7 @@ cdef Py_ssize_t follow(plane_t* s, bint afresh) noexcept nogil:
 
 
 cdef bint factorise(plane_t* s) noexcept nogil:
-    """Write the Cholesky factor U of the matrix, on and right of the diagonal; returns whether it exists."""
+    """Write the Cholesky factor of the matrix of second derivatives; returns False if a pivot is not positive."""
     cdef Py_ssize_t i, j, r, d = s.d
     cdef double pivot
     cdef double* U = s.factor
@@ -121,7 +124,7 @@ cdef bint factorise(plane_t* s) noexcept nogil:
 
 
 cdef void solve(const plane_t* s, double* b) noexcept nogil:
-    """Replace b by the solution x of U'U x = b."""
+    """Replace b by the solution x of U'U x = b, for the Cholesky factor U of the matrix of second derivatives."""
     cdef Py_ssize_t i, j, d = s.d
     cdef const double* U
     cdef double t
@@ -174,7 +177,7 @@ cdef double step(plane_t* s) noexcept nogil:
     """Take a step of Newton's method; returns the largest |gradient| before it, or -1 if a pivot was not positive."""
     cdef Py_ssize_t i, j
     cdef double t, gradient = 0
-    # p is minus the gradient, 2 sum active y z x - w; `solve` below replaces p by the Newton step matrix^-1 p
+    # s.p is minus the gradient of the objective, until `solve` replaces it by the step of Newton's method
     for j in range(s.d):
         s.p[j] = -s.w[j]
     for i in range(s.n):

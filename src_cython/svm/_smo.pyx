@@ -15,12 +15,12 @@ from _vector cimport require, vec, vec_d, vec_f
 
 PAD, ARRAYS, DEPTH = PADDED_TO, N_ARRAYS, LEVELS
 
-# The position of each number that proves a solution, in the array that `prove` writes.
+# The positions of the numbers that describe and prove a solution, in the array that `proof` writes.
 PROOF = {"intercept": INTERCEPT, "violation": VIOLATION, "objective": OBJECTIVE, "gap": GAP, "margin": MARGIN}
 
 
 cdef dual_t as_dual(dual):
-    """The `dual_t` of a `Dual`, with rise and fall computed anew."""
+    """A dual_t of pointers to the arrays of a `Dual`; computes anew which variables may rise and which may fall."""
     cdef dual_t out
     cdef double[:, ::1] arrays = dual.arrays
     cdef Py_ssize_t n = len(dual)
@@ -33,7 +33,7 @@ cdef dual_t as_dual(dual):
 
 
 def bound(dual, const double[::1] C):
-    """Set the bounds of a `Dual` from 0 <= alpha <= C."""
+    """Set the bounds of the variables of a `Dual`, so that 0 <= alpha[i] <= C[i]."""
     cdef dual_t d = as_dual(dual)
     cdef Py_ssize_t i
     require(C.shape[0] == d.n)
@@ -42,7 +42,7 @@ def bound(dual, const double[::1] C):
 
 
 def repair(dual):
-    """Bring the variables coef of a `Dual` within their bounds, and their sum to 0."""
+    """Clip the variables of a `Dual` to their bounds, and restore their sum: 0, or for nu-SVC that of each class."""
     cdef dual_t d = as_dual(dual)
     if d.within:
         fill_within(&d, share_of(&d, dual.nu))
@@ -51,27 +51,27 @@ def repair(dual):
 
 
 def scale(dual):
-    """Multiply coef by the best factor that keeps it within new bounds, and update the gradient f."""
+    """Multiply the variables of a `Dual` by the best factor within new bounds, and update the gradient."""
     cdef dual_t d = as_dual(dual)
     rescale(&d)
 
 
 def unbalanced(dual):
-    """A row whose change can make all coef add up to 0, or -1; and their sum, given as 0 if rounding explains it."""
+    """A row whose change can make all variables add up to 0, or -1; and the sum of all, or 0 if it is but rounding."""
     cdef dual_t d = as_dual(dual)
     cdef double over
     return row_to_balance(&d, &over), over
 
 
 def proof(dual, double[::1] out):
-    """Write the numbers that prove a solution, in the order of `PROOF`."""
+    """Write the numbers that describe and prove a solution, in the order of `PROOF`, with a computed intercept."""
     cdef dual_t d = as_dual(dual)
     require(out.shape[0] == N_PROOFS)
     prove(&d, find_ends(&d), &out[0])
 
 
 def ends(dual, const int64_t[::1] rows):
-    """The smallest gradient f of listed rows whose b may rise, and the largest of those that may fall; or infinity."""
+    """The least gradient of listed variables that may rise, and the largest of listed variables that may fall."""
     cdef dual_t d = as_dual(dual)
     cdef Py_ssize_t k, i
     cdef double least = INFINITY, most = -INFINITY
@@ -86,7 +86,7 @@ def ends(dual, const int64_t[::1] rows):
 
 
 def centre(dual, const int64_t[::1] rows):
-    """For nu-SVC: shift the gradient f of each class so that its extremes are at equal distances from 0."""
+    """For nu-SVC: add a constant to the gradient in each class, so that its extremes are equally far from 0."""
     cdef dual_t d = as_dual(dual)
     cdef Py_ssize_t k, i
     cdef sides_t sides
@@ -105,26 +105,26 @@ def centre(dual, const int64_t[::1] rows):
 
 
 def margin(dual, double off_positive, double off_negative):
-    """The margin of nu-SVC; off_positive, off_negative: K b minus the gradient f for the rows of each class."""
+    """The margin of a solution of nu-SVC; off_positive, off_negative: K b minus the gradient in each class."""
     cdef dual_t d = as_dual(dual)
     return margin_of(&d, off_positive, off_negative)
 
 
 def scale_to_margin(dual, double off_positive, double off_negative, double r):
-    """Divide coef and the bounds by the margin r: nu-SVC becomes SVC with f = K b - y. Returns the intercept."""
+    """Divide variables and bounds by the margin r, which turns nu-SVC into SVC; returns the intercept of SVC."""
     cdef dual_t d = as_dual(dual)
     return to_margin(&d, off_positive, off_negative, r)
 
 
 def proof_at(dual, double intercept, double[::1] out):
-    """Write the numbers that prove a solution with a given intercept, in the order of `PROOF`."""
+    """Write the numbers that describe and prove a solution, in the order of `PROOF`, for a given intercept."""
     cdef dual_t d = as_dual(dual)
     require(out.shape[0] == N_PROOFS)
     prove_at(&d, find_ends(&d), intercept, &out[0])
 
 
 def choose(dual, const int64_t[::1] rows, double least, double most, set):
-    """Choose at most set.most of the listed rows as working set; least, most: the extremes of f. Returns its size."""
+    """Choose at most set.most listed rows as working set; returns its size. least, most: extremes of the gradient."""
     cdef dual_t d = as_dual(dual)
     cdef heap_t rise, fall
     cdef int64_t[::1] chosen = set.rows
@@ -149,7 +149,7 @@ def choose(dual, const int64_t[::1] rows, double least, double most, set):
 
 
 cdef void take(const dual_t* d, const int64_t* rows, dual_t* s) noexcept nogil:
-    """Copy the problem of the listed rows to s, without its kernel matrix."""
+    """Copy the part of problem d that has the listed rows to problem s, without a kernel matrix."""
     cdef Py_ssize_t k, i
     for k in range(s.n):
         i = rows[k]
@@ -230,7 +230,7 @@ def optimise_all(dual, K, work, double tol, int64_t steps, int64_t looks):
 
 
 def add(dual, K, const int64_t[::1] rows, const double[::1] change):
-    """Add the sum of change_i K_i over some rows of the kernel matrix K of all rows to the gradient f."""
+    """Add the sum of change[k] K[rows[k]], of rows of the kernel matrix, to the gradient of all rows."""
     cdef dual_t d = as_dual(dual)
     cdef void* values = first_of(K)
     cdef Py_ssize_t ld = K.shape[1], n = rows.shape[0]

@@ -15,7 +15,7 @@ from _vector cimport (
 )
 
 cdef inline vec_d load(const floating* x) noexcept nogil:
-    """The LANES_D numbers from x on, as a vector of doubles."""
+    """The LANES_D numbers of an array from the address x on, as a vector of doubles."""
     if floating is float:
         return widen(x)
     else:
@@ -23,7 +23,7 @@ cdef inline vec_d load(const floating* x) noexcept nogil:
 
 
 cdef inline double dot(const floating* x, const double* w, Py_ssize_t d) noexcept nogil:
-    """The inner product w.x of weights and a row."""
+    """The inner product w.x of the weights w and a dense row x."""
     cdef vec_d s = spread_d(0), t = spread_d(0)
     cdef Py_ssize_t j = 0
     cdef double total
@@ -39,7 +39,7 @@ cdef inline double dot(const floating* x, const double* w, Py_ssize_t d) noexcep
 
 
 cdef inline void add(double a, const floating* x, double* sum_out, Py_ssize_t d) noexcept nogil:
-    """Add a times the row x to sum_out."""
+    """Add the dense row x, multiplied by the number a, to sum_out."""
     cdef vec_d factor = spread_d(a)
     cdef Py_ssize_t j = 0
     while j + LANES_D <= d:
@@ -51,7 +51,7 @@ cdef inline void add(double a, const floating* x, double* sum_out, Py_ssize_t d)
 
 
 def square_norms(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, double[::1] out):
-    """out[i] = |x_i|^2 for rows [start, stop); not finite if an entry of the row is not."""
+    """Write the squared lengths of rows [start, stop); a length is not finite if an entry of the row is not."""
     cdef Py_ssize_t i, j, d = X.shape[1]
     cdef vec_d s, x
     with nogil:
@@ -72,7 +72,7 @@ def square_norms_sparse(
     const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data, Py_ssize_t start, Py_ssize_t stop,
     double[::1] out
 ):
-    """out[i] = |x_i|^2 for sparse rows [start, stop); not finite if an entry of the row is not."""
+    """Write the squared lengths of sparse rows [start, stop); a length is not finite if an entry of the row is not."""
     cdef Py_ssize_t i, e
     with nogil:
         for i in range(start, stop):
@@ -82,7 +82,7 @@ def square_norms_sparse(
 
 
 def combine(const floating[:, ::1] X, const double[::1] a, Py_ssize_t start, Py_ssize_t stop, double[::1] sum_out):
-    """sum_out += the sum of a_i x_i over rows [start, stop); a row whose a_i is 0 is not read."""
+    """Add the sum of a[i] X[i] over rows [start, stop) to sum_out; a row with a[i] = 0 is not read."""
     cdef Py_ssize_t i, d = X.shape[1]
     with nogil:
         for i in range(start, stop):
@@ -94,7 +94,7 @@ def combine_sparse(
     const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data, const double[::1] a,
     Py_ssize_t start, Py_ssize_t stop, double[::1] sum_out
 ):
-    """sum_out += the sum of a_i x_i over sparse rows [start, stop); a row whose a_i is 0 is not read."""
+    """Add the sum of a[i] times sparse row i over rows [start, stop) to sum_out; a row with a[i] = 0 is not read."""
     cdef Py_ssize_t i, e
     with nogil:
         for i in range(start, stop):
@@ -107,7 +107,7 @@ def add_products_sparse(
     const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data, const double[::1] weight,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] sum_out
 ):
-    """sum_out += sum_i weight_i x_i x_i' on and right of the diagonal; its last column += sum_i weight_i x_i."""
+    """Add sum_i weight[i] x_i x_i' of sparse rows x_i to the upper triangle, sum_i weight[i] x_i to the last column."""
     cdef Py_ssize_t i, e, f, last = sum_out.shape[1] - 1
     cdef double a
     cdef double* row
@@ -122,18 +122,20 @@ def add_products_sparse(
                     row[last] += a
 
 
-# A line search along a direction: the arrays of a `proximal_newton.Line`, only read.
+# A line search along a direction of the weights: pointers to the arrays of a `proximal_newton.Line`; kernels only read
+# these arrays.
 ctypedef struct line_t:
     Py_ssize_t n               # the number of rows in the line search
     const double* z            # (n,): z = 1 - y (w x + b) of each row at the start of the line
-    const double* q            # (n,): the amount by which z decreases per unit of step length
-    const double* centre       # (n,): the value that alpha would have at z = 0 if it had no bounds
-    const double* gain         # (n,): the derivative of alpha with respect to z, between the bounds
+    const double* q            # (n,): the amount by which each row's z decreases per unit of step length
+    const double* centre       # (n,): the value that each row's alpha would have at z = 0 if it had no bounds
+    # (n,): the derivative of each row's alpha with respect to its z, where alpha is between its bounds
+    const double* gain
     const double* most         # (n,): the upper bound of each row's alpha
 
 
 cdef line_t as_line(line):
-    """The arrays of a `Line` as pointers; the line must outlive them."""
+    """A line_t of pointers to the arrays of a `Line`, which must outlive it."""
     cdef line_t out
     cdef const double[::1] z = line.z
     cdef const double[::1] q = line.q
@@ -178,7 +180,7 @@ def slope(line, double length, Py_ssize_t start, Py_ssize_t stop, double[::1] su
 
 
 cdef void finish_row(double* a, Py_ssize_t i, Py_ssize_t D) noexcept nogil:
-    """A part of a Cholesky factorisation: a[i, j] -= sum_(k < i) a[k, i] a[k, j] in row i, for j >= i."""
+    """Subtract the rows above row i in a Cholesky factorisation: a[i, j] -= sum_(k < i) a[k, i] a[k, j] for j >= i."""
     cdef Py_ssize_t j = i, k, _j, _k
     cdef double* row
     cdef vec_d u, s0, s1, s2, s3
@@ -228,37 +230,38 @@ def solve(double[:, ::1] a, double[::1] x, Py_ssize_t start, Py_ssize_t stop):
                 x[i] /= a[i, i]
 
 
-# Dual coordinate descent: the arrays and numbers of `coordinate_descent.Epochs`.
+# The state of dual coordinate descent: pointers to the arrays of a `coordinate_descent.Epochs`, and its numbers. The
+# fields from y to n_rows are only read; the others are changed.
 ctypedef struct descent_t:
-    # the following fields are only read:
     const double* y            # (n,): the label of each row, +1 or -1
-    const double* most         # (n,): U_i, the upper bound of each row's alpha
-    const double* ridge        # (n,): r_i, the factor of alpha_i^2 / 2 in the dual objective
-    const double* square       # (n,), |x_i|^2, the squared lengths of the rows
-    double bias                # the value of the bias column
-    double offset              # the part of the intercept that is not bias * w[d]; it is added to each score
-    double tol                 # the violation at which the descent ends
-    int64_t n_rows             # the number of rows in `order`
-    # fields that are changed:
-    # the row numbers of the descent: first those of the n_active rows that the epoch visits, then the others
+    const double* most         # (n,): the upper bound of the alpha of each row, infinite for the squared loss
+    const double* ridge        # (n,): the factor of each row's alpha^2 / 2 in the dual objective
+    const double* square       # (n,): the squared length of each row
+    double bias                # the value of the bias column in every row
+    double offset              # a fixed part of the intercept, added to each score; the other part is bias * w[d]
+    double tol                 # the largest violation of the optimality conditions with which the descent ends
+    int64_t n_rows             # the number of rows in the array `order`
+    # (n_rows,): row numbers, first of the n_active rows that the current epoch visits, then of the rows left out
     int64_t* order
     int64_t n_active
-    int64_t n_begun            # the number n_active of rows to visit, at the start of the epoch
-    int64_t at                 # the number of rows that the epoch has visited and kept
+    # the number of rows to visit at the start of the epoch; n_active falls when rows are left out
+    int64_t n_begun
+    int64_t at                 # the number of rows that the epoch has visited so far, without the rows left out
     uint64_t seed              # the state of the random number generator; it is never 0
-    double high                # the gradient above which a row with alpha = 0 is left out of the next epochs
-    double low                 # the gradient below which a row with alpha = U_i is left out of the next epochs
+    double high                # a row with alpha = 0 and a larger gradient is left out of the next epochs
+    # a row with alpha at its upper bound and a smaller gradient is left out of the next epochs
+    double low
     double* alpha              # (n,): the dual variable alpha of each row
-    double* w                  # (d + 1,): the weights v, last that of the bias column
+    double* w                  # (d + 1,): the weights of the d columns and, last, of the bias column
     double largest             # the largest projected gradient of the epoch so far, at least 0
     double least               # the smallest projected gradient of the epoch so far, at most 0
-    double gap                 # the range of the projected gradients of the last whole epoch: `largest` minus `least`
-    # whether the violation after the last whole epoch was at most `tol`, with all rows visited: the descent has ended
+    double gap                 # the largest minus the smallest projected gradient of the last whole epoch
+    # whether the descent has ended: in the last epoch all rows were visited, and the violation was at most `tol`
     bint done
 
 
 cdef descent_t as_descent(epochs, Py_ssize_t n_rows, Py_ssize_t d):
-    """A struct of pointers into the arrays of an `Epochs`, which must outlive the struct, for rows of d columns."""
+    """A descent_t of pointers to the arrays of an `Epochs`, which must outlive it, for n_rows rows of d columns."""
     cdef descent_t out
     cdef const double[::1] y = epochs.y
     cdef const double[::1] most = epochs.most
@@ -283,7 +286,7 @@ cdef descent_t as_descent(epochs, Py_ssize_t n_rows, Py_ssize_t d):
 
 
 cdef void tell(descent_t* s, epochs):
-    """Write the numbers that a descent has changed back to `Epochs`."""
+    """Copy the numbers that a descent has changed in s back to the attributes of an `Epochs`."""
     epochs.n_active, epochs.n_begun, epochs.at, epochs.seed = s.n_active, s.n_begun, s.at, s.seed
     epochs.high, epochs.low, epochs.largest, epochs.least = s.high, s.low, s.largest, s.least
     epochs.gap, epochs.done = s.gap, s.done
@@ -320,7 +323,7 @@ cdef inline double step(descent_t* s, Py_ssize_t i, double score, bint* kept_out
 
 
 cdef inline Py_ssize_t drawn(descent_t* s) noexcept nogil:
-    """Choose a random row that the epoch has not visited yet, and move it to the place `at` of the order."""
+    """Choose a random row that the epoch has not visited yet, and move it to index `at` of the order."""
     cdef int64_t place, row
     s.seed ^= s.seed << 13
     s.seed ^= s.seed >> 7
@@ -358,7 +361,7 @@ cdef bint passed(descent_t* s, bint kept) noexcept nogil:
 
 
 def descend(const floating[:, ::1] X, epochs, Py_ssize_t n_visits, Py_ssize_t n_epochs):
-    """Visit up to n_visits rows, in up to n_epochs epochs; returns the number of epochs that have ended."""
+    """Minimise over the alphas of up to n_visits rows, in up to n_epochs epochs; returns the number of ended epochs."""
     cdef Py_ssize_t i, d = X.shape[1], n_ended = 0
     cdef double change
     cdef bint kept
@@ -380,7 +383,7 @@ def descend_sparse(
     const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data, epochs, Py_ssize_t n_visits,
     Py_ssize_t n_epochs,
 ):
-    """Visit up to n_visits sparse rows, as `descend` does with dense rows; returns the number of ended epochs."""
+    """Minimise over the alphas of up to n_visits sparse rows, in up to n_epochs epochs; returns how many ended."""
     cdef Py_ssize_t i, e, d = len(epochs.w) - 1, n_ended = 0
     cdef double change
     cdef bint kept

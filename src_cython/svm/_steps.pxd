@@ -80,7 +80,7 @@ cdef extern from * nogil:
 
 
 cdef inline vec_d load(const vec* K, Py_ssize_t i) noexcept nogil:
-    """The LANES_D numbers from K[i] on, as a vector of doubles."""
+    """The LANES_D numbers of an array K of floats or doubles from K[i] on, as a vector of doubles."""
     if vec is vec_f:
         return widen(<const float*> K + i)
     else:
@@ -88,17 +88,17 @@ cdef inline vec_d load(const vec* K, Py_ssize_t i) noexcept nogil:
 
 
 cdef inline double entry(const vec* K, Py_ssize_t i) noexcept nogil:
-    """The entry i of an array of floats or doubles, as a double."""
+    """Entry i of an array K of floats or doubles, as a double."""
     return (<const float*> K)[i] if vec is vec_f else (<const double*> K)[i]
 
 
 cdef inline const vec* row_of(const vec* K, Py_ssize_t i, Py_ssize_t ld) noexcept nogil:
-    """Row i of a matrix whose rows are ld numbers apart."""
+    """The address of row i of a matrix K whose rows begin ld numbers apart."""
     return <const vec*> (<const char*> K + i * ld * <Py_ssize_t> (sizeof(float) if vec is vec_f else sizeof(double)))
 
 
 cdef inline ends_t ends_of(const least_t* rise, vec_d fall) noexcept nogil:
-    """The extreme values of the gradient f, from the extremes in each lane."""
+    """The extreme values of the gradient over all rows, from its extreme values in each lane of the vectors."""
     cdef ends_t ends
     ends.least, ends.most = -largest_d(-rise.value), largest_d(fall)
     ends.at = <Py_ssize_t> (<const double*> &rise.place)[lowest_bit(at_most_d(rise.value, spread_d(ends.least)))]
@@ -106,7 +106,7 @@ cdef inline ends_t ends_of(const least_t* rise, vec_d fall) noexcept nogil:
 
 
 cdef inline ends_t find_ends(const dual_t* d) noexcept nogil:
-    """The extreme values of the gradient f over all rows."""
+    """The least gradient of a variable that may rise, and the largest gradient of a variable that may fall."""
     cdef Py_ssize_t v
     cdef least_t least
     cdef vec_d most = spread_d(-INFINITY), at = lane_numbers()
@@ -122,7 +122,7 @@ cdef inline ends_t find_ends(const dual_t* d) noexcept nogil:
 
 
 cdef inline ends_t move(dual_t* d, const vec* Ki, const vec* Kj, double t) noexcept nogil:
-    """Add t (K_i - K_j), from rows of the kernel matrix, to the gradient f; returns the extreme values of f."""
+    """Add t (K_i - K_j), of rows of the kernel matrix, to the gradient; returns the extreme values of the gradient."""
     cdef Py_ssize_t v
     cdef least_t least
     cdef vec_d most = spread_d(-INFINITY), at = lane_numbers(), step = spread_d(t), x
@@ -142,17 +142,18 @@ cdef inline ends_t move(dual_t* d, const vec* Ki, const vec* Kj, double t) noexc
 cdef inline void compare(
     quotient_t* best, const dual_t* d, const vec* Ki, Py_ssize_t v, vec_d fi, vec_d kii, vec_d at
 ) noexcept nogil:
-    """Keep the row j of vector v, in each lane, if its gain with row i, (f_j - f_i)^2 / |x_i - x_j|^2, is larger."""
+    """In each lane, keep row j of vector v as partner of row i if its gain (f_j - f_i)^2 / |x_i - x_j|^2 is larger."""
     cdef vec_d slope = larger((<vec_d*> d.f)[v] + (<vec_d*> d.fall)[v] - fi, spread_d(0))
     cdef vec_d bend = fmadd_d(spread_d(-2), load(Ki, v * LANES_D), kii + (<vec_d*> d.diagonal)[v])
     keep_largest(best, slope * slope, larger(bend, spread_d(LEAST_CURVATURE)), at)
 
 
-@cdivision(True)  # the debug build's check of divisors does not work on vectors
+@cdivision(True)  # turns off the debug build's check for divisors of 0, which does not work for vectors
 cdef inline Py_ssize_t choose_partner(const dual_t* d, const vec* Ki, Py_ssize_t i) noexcept nogil:
-    """The row that may fall and whose step with row i gains most, ignoring bounds; -1 if there is none."""
+    """The row whose variable may fall and whose step with row i gains most if bounds are ignored; -1 if none gains."""
     cdef Py_ssize_t v = 0
-    cdef quotient_t even, odd  # two chains of comparisons, as each comparison waits for the one before
+    # the best rows of even and odd vectors, compared in two chains that need not wait for each other
+    cdef quotient_t even, odd
     cdef vec_d fi = spread_d(d.f[i]), kii = spread_d(d.diagonal[i]), at = lane_numbers(), quotient
     cdef double most
     even.above, even.below, even.place = spread_d(0), spread_d(1), at
@@ -201,13 +202,13 @@ cdef inline Py_ssize_t descend(
     cdef ends_t ends = find_ends(d)
     cdef double t
     while step < most and ends.most - ends.least > tol:
-        # choose the row i whose gradient f_i is smallest among those that may rise
+        # choose the row i with the smallest gradient among rows whose variable may rise
         i = ends.at
-        # choose the row j that may fall and whose step with row i gains most
+        # choose the row j whose variable may fall and whose step with row i gains most
         j = choose_partner(d, row_of(K, i, ld), i)
         if j < 0:
             break
-        # change the coefficients of both rows, and update the gradient f
+        # change the variables of rows i and j, and update the gradient
         t = take_step(d, i, j, entry(row_of(K, i, ld), j), gained)
         if t == 0:
             break

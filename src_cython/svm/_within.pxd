@@ -30,8 +30,8 @@ cdef extern from *:
     const double LEAST_MARGIN
     const double NO_MARGIN
 
-# For each class, the smallest gradient f of the rows whose b may rise and the largest f of the rows whose b may fall;
-# infinite where no row of the class may.
+# For the positive and the negative class, the smallest gradient of a row whose variable may rise and the largest
+# gradient of a row whose variable may fall; infinite if the class has no such row.
 ctypedef struct sides_t:
     ends_t positive
     ends_t negative
@@ -56,7 +56,7 @@ cdef inline ends_t side_ends(const lanes_t* side) noexcept nogil:
 
 
 cdef inline sides_t move_within(dual_t* d, const vec* Ki, const vec* Kj, double t) noexcept nogil:
-    """Add t (K_i - K_j) to the gradient f (nothing if Ki is NULL); returns the extreme values of f in both classes."""
+    """Add t (K_i - K_j) to the gradient, unless Ki is NULL; returns the gradient's extreme values in each class."""
     cdef Py_ssize_t v
     cdef lanes_t positive, negative
     cdef sides_t sides
@@ -76,9 +76,9 @@ cdef inline sides_t move_within(dual_t* d, const vec* Ki, const vec* Kj, double 
     return sides
 
 
-@cdivision(True)  # the debug build's check of divisors does not work on vectors
+@cdivision(True)  # turns off the debug build's check for divisors of 0, which does not work for vectors
 cdef inline Py_ssize_t choose_within(const dual_t* d, const vec* Ki, Py_ssize_t i) noexcept nogil:
-    """The row of i's class that may fall and whose step with row i gains most, or -1."""
+    """The row of row i's class whose variable may fall and whose step with row i gains most; -1 if none gains."""
     cdef Py_ssize_t v
     cdef quotient_t best
     cdef vec_d fi = spread_d(d.f[i]), kii = spread_d(d.diagonal[i]), at = lane_numbers(), slope, bend, quotient
@@ -112,7 +112,7 @@ cdef inline void centre_at(dual_t* d, sides_t sides) noexcept nogil:
 
 
 cdef inline void centre(dual_t* d) noexcept nogil:
-    """Shift the gradient f of each class so that its extremes are at equal distances from 0."""
+    """Add a constant to the gradient in each class, so that its extreme values lie at equal distances from 0."""
     cdef Py_ssize_t i
     cdef ends_t* ends
     cdef sides_t sides
@@ -130,7 +130,7 @@ cdef inline void centre(dual_t* d) noexcept nogil:
 cdef inline Py_ssize_t descend_within(
     dual_t* d, const vec* K, Py_ssize_t ld, double tol, Py_ssize_t most, double* gained
 ) noexcept nogil:
-    """Take steps for nu-SVC, each within the class with the larger violation; centre the gradient f at the end."""
+    """Take steps for nu-SVC, each in the class with the larger violation; then centre the gradient of each class."""
     cdef Py_ssize_t step = 0, i, j
     cdef sides_t sides = move_within(d, <const vec*> NULL, <const vec*> NULL, 0)
     cdef ends_t ends
@@ -155,7 +155,7 @@ cdef inline Py_ssize_t descend_within(
 
 
 cdef inline double share_of(const dual_t* d, double nu) noexcept nogil:
-    """The sum of b that each class must have: nu times half of the sum of all bounds, or less if a class has less."""
+    """The sum of |b| that each class must have: nu / 2 times the sum of all bounds, or less if a class has less."""
     cdef Py_ssize_t i
     cdef double positive = 0, negative = 0
     for i in range(d.n):
@@ -167,7 +167,7 @@ cdef inline double share_of(const dual_t* d, double nu) noexcept nogil:
 
 
 cdef inline void fill_side(dual_t* d, double y, double share) noexcept nogil:
-    """Clip the variables b of a class to their bounds; bring the sum of |b| to `share` by changing the first rows."""
+    """Clip the variables b of class y to their bounds, then change them row by row until |b| adds up to `share`."""
     cdef Py_ssize_t i
     cdef double sum = 0, most, least
     for i in range(d.n):
@@ -196,7 +196,7 @@ cdef inline Py_ssize_t row_of_class(const dual_t* d, double y) noexcept nogil:
 
 
 cdef inline double product(const dual_t* d, const vec* Ki) noexcept nogil:
-    """The product of row Ki of the kernel matrix and the variables b."""
+    """The inner product of the row Ki of the kernel matrix and the variables b."""
     cdef Py_ssize_t j
     cdef double sum = 0
     for j in range(d.n):
@@ -205,7 +205,7 @@ cdef inline double product(const dual_t* d, const vec* Ki) noexcept nogil:
 
 
 cdef inline double score_at_margin(const dual_t* d, double y, double off) noexcept nogil:
-    """The score (Kb)_i = f_i + off of a class's free rows, as the middle between the extremes of the gradient f."""
+    """The score Kb of the free rows of class y: `off` plus the middle between the extreme values of their gradient."""
     cdef Py_ssize_t i
     cdef ends_t ends
     ends.least, ends.most = INFINITY, -INFINITY
@@ -220,7 +220,7 @@ cdef inline double score_at_margin(const dual_t* d, double y, double off) noexce
 
 
 cdef inline double margin_of(const dual_t* d, double off_positive, double off_negative) noexcept nogil:
-    """The margin r of a solution of nu-SVC, half the difference of the scores of the free rows of both classes."""
+    """The margin of a solution of nu-SVC: half the difference between the scores of the two classes' free rows."""
     return 0.5 * (score_at_margin(d, 1, off_positive) - score_at_margin(d, -1, off_negative))
 
 

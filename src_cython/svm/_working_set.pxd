@@ -1,22 +1,24 @@
-# The choice of a working set: half of its rows are those that violate optimality most, from both sides; the other half
-# comes from the working set before.
+# The choice of a working set: half of its rows are those that violate optimality most, among variables that may rise
+# and among variables that may fall; the other half comes from the previous working set.
 from libc.stdint cimport int64_t
 
-# The rows with the largest keys among those offered. The caller sets n to 0; `offer` changes n, key and row.
+# A list of the rows with the largest keys among all rows offered. The caller sets n to 0; `offer` changes n, key and
+# row.
 ctypedef struct heap_t:
     Py_ssize_t n         # the number of rows on the list so far
     Py_ssize_t most      # the largest number of rows on the list; of rows with equal keys the first one offered stays
-    double* key          # (most,), the key of each row; once the list is full, a heap whose row 0 is replaced first
-    int64_t* row         # (most,), the row number that belongs to each key
+    # (most,): the key of each row on the list; once the list is full, a heap with the smallest key first
+    double* key
+    int64_t* row         # (most,): the number of each row on the list
 
 
 cdef inline bint goes_before(const heap_t* heap, Py_ssize_t a, double key, int64_t row) noexcept nogil:
-    """Whether entry a is replaced before an entry with this key and row."""
+    """Whether entry `a` of a full list is replaced before an entry with the given key and row number."""
     return heap.key[a] < key or (heap.key[a] == key and heap.row[a] > row)
 
 
 cdef inline void sift(heap_t* heap, Py_ssize_t at) noexcept nogil:
-    """Move the entry at index `at` down the heap to its place."""
+    """Move the entry at index `at` down the heap, until no child of it has a smaller key."""
     cdef Py_ssize_t child
     cdef double key = heap.key[at]
     cdef int64_t row = heap.row[at]
@@ -34,7 +36,7 @@ cdef inline void sift(heap_t* heap, Py_ssize_t at) noexcept nogil:
 
 
 cdef inline void offer(heap_t* heap, double key, int64_t row) noexcept nogil:
-    """Add a row to the list of rows with the largest keys if its key is among the `most` largest so far."""
+    """Add a row to the list of the rows with the largest keys, if its key is one of the `most` largest so far."""
     cdef Py_ssize_t at
     if heap.n == heap.most:
         if key > heap.key[0]:
