@@ -191,7 +191,7 @@ def _require_columns(indices, d, name):
 
 
 def ascends(entries, starts, strictly=True):
-    """Whether each of several lists of entries ascends. List i has the entries from starts[i] to starts[i + 1]."""
+    """Whether each of several lists ascends; list i has the entries with the numbers starts[i] to starts[i + 1] - 1."""
     compare = np.less_equal if strictly else np.less
     for start, stop in ranges(0, int(starts[-1]) - 1, _CHECK_ENTRIES):
         drops = compare(entries[start + 1 : stop + 1], entries[start:stop])

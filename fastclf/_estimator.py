@@ -75,7 +75,8 @@ class only_if:
             there = bool(self.condition(estimator))
         except (TypeError, ValueError):  # the estimator's parameters are wrong; its other methods report this
             there = False
-        except AttributeError as error:  # an estimator that is a parameter of this one lacks an attribute
+        # an estimator that is a parameter of this one lacks an attribute that the condition reads
+        except AttributeError as error:
             raise AttributeError(self._missing(estimator)) from error
         if not there:
             raise AttributeError(self._missing(estimator))

@@ -34,7 +34,7 @@ def joins(name, module="sklearn.base", virtual=False):
 
 
 def join():
-    """Add scikit-learn's base classes to the classes that wait for them, if their modules are loaded."""
+    """Add scikit-learn's base classes to the classes of fastclf that wait for them, if their modules are loaded."""
     for entry in list(_waiting):
         cls, name, module, virtual = entry
         loaded = sys.modules.get(module)

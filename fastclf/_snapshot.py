@@ -26,7 +26,7 @@ _replace_attributes = vars(DeclaredState)["__dict__"].__set__
 
 
 def is_state(name):
-    """Whether the name is that of a fitted attribute, not of a parameter."""
+    """Whether an attribute of this name is part of the fitted state, and is not a parameter."""
     return name[-1] == "_" or name[0] == "_"
 
 
@@ -53,8 +53,8 @@ def _copy(estimator):
 
 
 def _check(estimator):
-    # the mark "attributes were assigned" is removed before they are checked: an assignment by another thread during
-    # the check sets it again, and the next call checks once more
+    # the mark "attributes were assigned" is removed before the attributes are checked: an assignment by another thread
+    # during the check sets the mark again, so that the next call checks once more
     fitted = _take_mark(estimator)
     try:
         estimator._require_parameters()

@@ -90,7 +90,7 @@ def table_of(cls):
 
 
 def check_each(owner, table, sizes, entries, whole=None):
-    """Check the attributes of an object by a table, or the items of a dict, which error messages call `whole`."""
+    """Check an object's attributes by a table, or the items of a dict if `whole`, its name in messages, is given."""
     for name, entry in table.items():
         if entry.condition is not None and not entry.condition(owner):
             continue
@@ -99,8 +99,8 @@ def check_each(owner, table, sizes, entries, whole=None):
         elif whole is None:
             if not hasattr(owner, name):
                 raise ValueError(f"{name} of the {type(owner).__name__} is missing")
-            # with a condition, contents are always checked: a parameter that a user has assigned may have made the
-            # condition true, so that they were never checked before
+            # the contents of an attribute whose check has a condition are always checked: a parameter that a user has
+            # assigned may have made the condition true, so that they were never checked before
             entry.check(name, getattr(owner, name), sizes, entries or entry.condition is not None)
         else:
             entry.check(f"{whole}[{name!r}]", owner[name], sizes, entries or entry.condition is not None)
@@ -178,7 +178,7 @@ class Starts(Entry):
 
 
 class Size(Entry):
-    """An integer attribute from `low` to `high`; it defines the size named `size`, or must equal it if defined."""
+    """The check of an integer attribute from `low` to `high`, which defines or must equal the size named `size`."""
 
     def __init__(self, size, low=1, high=None):
         self.size, self.low, self.high = size, low, high
@@ -255,7 +255,7 @@ class List(Entry):
 
 
 class Dict(Entry):
-    """The check of a dict whose keys are those of a table; sizes that its items define hold in the dict alone."""
+    """The check of a dict with the keys of a table of checks; sizes that its items define hold in the dict alone."""
 
     def __init__(self, **table):
         self.table = table

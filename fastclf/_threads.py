@@ -101,7 +101,7 @@ _pool = None
 _pool_lock = threading.Lock()
 
 
-# The largest number of threads of the pool.
+# The largest number of threads in the pool that runs fastclf's tasks.
 _POOL_THREADS = max(32, os.cpu_count() or 1)
 
 
@@ -393,7 +393,7 @@ def budgets(size, most):
 
 
 def copy_rows(rows, out):
-    """Copy rows to the array `out`, in ranges, and return `out`."""
+    """Copy rows to the array `out`, in short ranges, between which Ctrl-C is obeyed; returns `out`."""
     for start, stop in ranges(0, len(rows), 1 + (1 << 20) // rows[:1].size if len(rows) else 1):
         out[start:stop] = rows[start:stop]
     return out
@@ -420,7 +420,7 @@ def _drawing():
     try:
         yield
     except BaseException:
-        # `release` raises RuntimeError once this thread no longer holds the lock
+        # the lock is released as often as this thread holds it, until `release` raises RuntimeError
         with contextlib.suppress(RuntimeError):
             while True:
                 _bar_lock.release()
@@ -428,7 +428,7 @@ def _drawing():
 
 
 def require_verbose(verbose):
-    """The value of a parameter `verbose`, which must be a number or None."""
+    """The value of a parameter `verbose`, after a check that it is a number or None."""
     if not isinstance(verbose, (Real, np.bool_, type(None))):
         raise TypeError(f"verbose is {described(verbose)}; a number is wanted")
     return verbose

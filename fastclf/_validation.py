@@ -31,7 +31,7 @@ _PLAIN = (np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64))
 # The approximate number of bytes that a number in a Python list takes.
 _ENTRY_BYTES = 40
 
-# The largest integer that kernels take.
+# The largest integer that compiled code takes: kernels have 64-bit integers.
 _LARGEST = 2**63 - 1
 
 # The number of labels that are sorted before the duration of a sort is first measured.
@@ -40,9 +40,9 @@ _LABELS = 1 << 14
 
 def feature_names(X):
     """The column names of a table as an array of str; None if there are no names or none of them is a string."""
-    if hasattr(X, "column_names"):  # X is a pyarrow table, whose `columns` are arrays
+    if hasattr(X, "column_names"):  # a table of pyarrow, whose `columns` are arrays, not names, has this attribute
         names = list(X.column_names)
-    elif hasattr(X, "columns"):  # X is a table of pandas or polars
+    elif hasattr(X, "columns"):  # a table of pandas or polars has this attribute
         names = list(X.columns)
     else:
         return None
@@ -80,7 +80,7 @@ def as_array(X, name):
     refuse_collection(X, name)
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise TypeError(f"{name} is a sparse matrix; a dense array is wanted (pass {name}.toarray())")
-    if hasattr(X, "column_names") and hasattr(X, "column"):  # X is a table of pyarrow
+    if hasattr(X, "column_names") and hasattr(X, "column"):  # a table of pyarrow has these attributes
         columns = [np.asarray(X.column(i)) for i in range(X.num_columns)]
         if any(column.dtype.kind not in "biuf" for column in columns):
             columns = [column.astype(object) for column in columns]
@@ -91,7 +91,8 @@ def as_array(X, name):
         array = X.to_numpy()
         if array.dtype == object and hasattr(X, "iloc"):
             kinds = {dtype.kind for dtype in (X.dtypes if X.ndim == 2 else [X.dtype])}
-            if kinds <= set("biuf"):  # X is a column of pandas with nullable numbers
+            # pandas makes an array of objects from nullable numbers, whose missing values become NaN
+            if kinds <= set("biuf"):
                 array = X.to_numpy(dtype=np.float64, na_value=np.nan)
         return array
     if hasattr(X, "__dlpack__") and not hasattr(X, "__array__"):
@@ -360,7 +361,7 @@ def as_list(value, name):
 
 
 def as_path(path, name="path"):
-    """The path of a file, given as str, bytes or path-like."""
+    """The path of a file, given as str, bytes or path-like, as a Path; a directory is refused."""
     try:
         path = os.fsdecode(path)
     except TypeError:
@@ -502,7 +503,7 @@ def require_truth(name, value):
 
 
 def require_choice(name, value, choices):
-    """The value, which must be one of the strings in `choices`."""
+    """The value, after a check that it is one of the strings in `choices`."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} is {described(value)}; one of {', '.join(map(repr, choices))} is wanted")
     return value

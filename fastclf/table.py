@@ -250,7 +250,7 @@ def _holds_dates(X, name):
 
 
 def _column_or_error(X, name):
-    """The column of a table, or an object that raises an error when the column is used."""
+    """A column of a table or, if its type is not supported, an object that raises the error when it is used."""
     try:
         return as_columns(X, "a table", [name])[0][0]
     except TypeError as error:

@@ -48,7 +48,7 @@ def _weighted_variance(X, weight):
 
 
 def sum_bounds(n, size):
-    """The bounds of the blocks of n rows with `size` numbers in all whose sums are added for the weighted variance."""
+    """The bounds that cut n rows, with `size` numbers in all, into the blocks over which the variance is summed."""
     step = max(1, _BLOCK_NUMBERS * n // max(1, size))
     return [*range(0, n, step), n]
 
@@ -66,7 +66,7 @@ def weighted_sums(rows, weight, mean=None):
 
 
 def mean_of(sums, total):
-    """(the sum of the sums, divided by the total weight; the weight of all stored numbers) from `weighted_sums`."""
+    """Join results of `weighted_sums`: (all sums divided by the total weight, the weight of all stored numbers)."""
     mean = present = 0.0
     for one, stored in sums:
         mean += one / total
@@ -75,12 +75,12 @@ def mean_of(sums, total):
 
 
 def variance_of(mean, squares, total, present):
-    """The variance, from the mean square of the distances of stored numbers; all others are 0."""
+    """The variance: `squares`, the share of the stored numbers in it, plus the share of the others, which are 0."""
     return squares + max(0.0, total - present) / total * mean * mean
 
 
 def gamma_by(variance, n_features):
-    """gamma='scale'."""
+    """The value of gamma='scale' for rows with this variance: 1 / (n_features * variance), or 1 if it is 0."""
     if not np.isfinite(variance):
         raise ValueError("X has numbers so large that their variance overflows; smaller numbers are wanted")
     return 1.0 / (n_features * variance) if variance > 0 else 1.0

@@ -23,7 +23,7 @@ BLOCK = 256
 # Kernel values that take at most this number of multiplications, about 1 ms, are computed by the calling thread alone.
 _THREAD_WORK = 1 << 23
 
-# The number of multiplications in the first range of rows that a thread computes.
+# The number of multiplications in the first range of rows that a thread computes; later ranges are sized by time.
 _RANGE_WORK = 1 << 24
 
 # Rows are packed as dense rows if more than this share of their values is not 0, among the columns in which at least
@@ -44,7 +44,7 @@ def require_kernel(kernel, degree, gamma, coef0):
 
 
 class Kernel:
-    """A kernel k(x, z): x'z, (gamma x'z + coef0)^degree, exp(-gamma |x - z|^2) or tanh(gamma x'z + coef0)."""
+    """A kernel k of rows x and z: x'z, (gamma x'z + coef0)^degree, exp(-gamma |x - z|^2) or tanh(gamma x'z + coef0)."""
 
     def __init__(self, name, gamma=1.0, degree=3, coef0=0.0):
         self.name, self.kind = name, KINDS.index(name)
@@ -60,7 +60,7 @@ class Kernel:
         return out
 
     def diagonal(self, X):
-        """k(x, x) in float64 for each row x of the `Rows` X."""
+        """The kernel value k(x, x), in float64, of each row x of the `Rows` X with itself."""
         if self.name == "linear":
             return X.norm
         if self.name == "rbf":
@@ -265,7 +265,7 @@ def over_columns(call, block, threads):
 
 
 def fill(block, out, threads, mirrored=False):
-    """out[r, i] = k(z, x) for row r and column i of a `Block`; `mirrored` if its columns are the same as its rows."""
+    """Write a `Block` of the kernel matrix to `out`; `mirrored`: its rows and columns stand for the same rows of X."""
 
     def call(start, stop, scratch):
         compiled.fill(block, scratch, start, stop, out, mirrored)

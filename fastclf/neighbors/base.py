@@ -181,7 +181,7 @@ class Neighbors(Estimator):
             rows, *arguments = opened(X, self.metric, self.p, self.metric_params)
             rows, metric = admit(rows, *arguments, name)
             scan = None
-        # the targets are checked before the index is built, which may take long
+        # the targets are checked before the index is built, so that an error does not come only after a long time
         weight = as_sample_weight(sample_weight, len(rows))
         if labels is not None:
             y = self._read_targets(as_targets(y, len(rows), name, labels))

@@ -254,7 +254,7 @@ class Cells(Index):
 
 
 def nearest_centers(code, centers, threads):
-    """The number of the nearest centre of each code, intc: of several the first."""
+    """The number (intc) of the nearest centre of each code; of several nearest centres the first."""
     centers = np.ascontiguousarray(np.concatenate([centers, *[centers[-1:]] * (-len(centers) % 4)]))
     base = np.empty(len(centers), np.intc)
     builder.bases(centers, base)

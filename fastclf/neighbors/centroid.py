@@ -22,7 +22,7 @@ from ..sums.class_sums import class_count_spans
 from ..sums.moments import class_moments, moment_bounds
 from .nearest import NearestNeighbors
 
-# The largest number of entries of X that are copied into a temporary array.
+# The largest number of entries of X that are copied into a temporary array, to limit memory.
 _BLOCK_NUMBERS = 1 << 20
 
 

@@ -81,7 +81,7 @@ class Coder(NamedTuple):
 
     @staticmethod
     def scratch(n_rows, n_columns, dtype="float32"):
-        """An aligned array for a kernel to work in."""
+        """An array on cache lines that a kernel uses as scratch space."""
         return aligned((n_rows, n_columns), dtype)
 
 
@@ -151,7 +151,7 @@ class FilterPass(Pass):
 
 
 def _list_capacity(k):
-    """The largest number of rows in a query's list of candidates; must be `list_capacity` of `_code_lists.pxd`."""
+    """The largest number of rows in a query's list of candidates, equal to `list_capacity` of `_code_lists.pxd`."""
     return 2048 + 2 * k
 
 

@@ -71,7 +71,7 @@ class Formula(Index):
 
 
 def formula_metric(name, params, d):
-    """The Metric named `name`, which has a formula, for rows of d features; entries that it takes leave `params`."""
+    """The Metric `name`, which has a formula, for rows of d features; entries that it uses are taken from `params`."""
     V = None
     if name == "seuclidean":
         V = _given(params, name, "V", (d,))
@@ -91,7 +91,7 @@ def formula_metric(name, params, d):
 
 
 def _given(params, name, key, shape):
-    """The array metric_params[key], after a check that it exists and has this shape."""
+    """The array metric_params[key], after a check that it exists and has the given shape; it leaves `params`."""
     if params.get(key) is None:
         raise ValueError(
             f"metric_params has no {key!r}, which metric={name!r} needs; an array of shape {shape} is wanted"

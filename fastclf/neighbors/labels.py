@@ -37,7 +37,7 @@ def join(codes, classes, labels):
 
 
 def leave(codes, classes, declared):
-    """(codes, classes) without the classes that no row has, unless the user has declared them; for each output."""
+    """Remove, for each output, classes that neither a row has nor the user has declared; return (codes, classes)."""
     columns, kept = [], []
     for output, (column, names) in enumerate(zip(codes.T, classes)):
         stays = np.bincount(column, minlength=len(names)) > 0

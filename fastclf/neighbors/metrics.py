@@ -20,14 +20,15 @@ class Named(NamedTuple):
     scanned: bool = True  # whether `_scan.pyx`, the scan of dense rows, computes the metric
     # whether `_scan.pyx` needs no norms of rows and no powers, so that it can read the rows of X in place
     as_it_lies: bool = False
-    tree: bool = False  # whether the box of a kd-tree's node bounds the distances of its rows
+    # whether the distance from a query to the box of a kd-tree's node bounds the distances to the node's rows
+    tree: bool = False
     coded: bool = False  # whether codes of one byte per coordinate bound distances, so that a filter is possible
     celled: bool = False  # whether `algorithm="cells"` supports the metric
     sparse: bool = False  # whether the inverted index, an index of sparse rows, computes the metric
     packed: bool = False  # whether the metric is computed by counting bits, on rows of packed bits
     formula: bool = False  # whether `_formula_scan.pyx` computes the metric
-    precomputed: bool = False  # whether X is a matrix of distances that the user has computed
-    missing: bool = False  # whether rows may have NaN as a missing value
+    precomputed: bool = False  # whether X, with this metric, is a matrix of distances that the user has computed
+    missing: bool = False  # whether the metric takes rows in which NaN is a missing value
 
     @property
     def code(self):

@@ -60,7 +60,7 @@ class RadiusVoters(Weighted, RadiusSearch):
                 size = min(4 * size, fit_in(search.memory / 3, 64 * most, _BLOCK_QUERIES))
 
     def _weighed(self, start, index, distance):
-        """The Circle for a block of queries; `index` and `distance` have for each query an array of its neighbours."""
+        """The Circle, neighbours and votes, for a block of queries; `index` and `distance` have an array per query."""
         count = np.array([len(rows) for rows in index], np.intp)
         query, row = np.repeat(np.arange(len(count)), count), np.concatenate(list(index))
         votes = np.ones(len(row))

@@ -69,7 +69,7 @@ class RowIds(DeclaredState):
         if self._order is None:
             order = aside_if_many(len(self.values), np.argsort, self.values, kind="stable")
             self._sorted = self.values[order]
-            # `_order` is set after `_sorted`, because another thread that finds `_order` set reads `_sorted`
+            # `_order` is set last, because another thread that finds `_order` set goes on to read `_sorted`
             self._order = order
 
     def find(self, ids):
@@ -119,7 +119,7 @@ class RowIds(DeclaredState):
         self._sorted = np.insert(self._sorted.astype(self.values.dtype), place, tail)
 
     def without(self, rows):
-        """The ids of the other rows; `rows` are row numbers, ascending. O(n)."""
+        """The ids that are left when the rows with the given ascending numbers are removed. O(n)."""
         new = RowIds(np.delete(self.values, rows))
         if self._order is not None:
             stays = np.ones(len(self.values), bool)

@@ -340,7 +340,7 @@ def put_hits(i, rows, distances, indices_out, distances_out):
 
 
 def require_full(index, fewer=False):
-    """Refuse lists of neighbours, each ascending by distance, with an unused entry, unless `fewer` allows them."""
+    """Raise an error if a query's list of neighbours ends with an unused entry, unless `fewer` allows this."""
     if not fewer and index.size and (index[:, -1] == NO_ROW).any():
         raise ValueError(
             f"a query has fewer than {index.shape[1]} neighbours at a distance that is a number: X, or what was"

@@ -52,7 +52,7 @@ _TAGS = {path.rpartition(".")[2]: tag for tag, path in _CLASSES.items()}
 _NUMBERS = r"\|b1|\|[iu]1|<[iu][248]|<f[248]|<[mM]8\[\d{0,6}(?:Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\]"
 _STRINGS = r"<U[1-9]\d{0,7}|\|S[1-9]\d{0,7}"
 
-# The types that the entries of an array of objects may have.
+# The types that the entries of an array of objects may have in a file.
 _ITEMS = frozenset([bool, int, float, str, np.str_, type(None)])
 
 

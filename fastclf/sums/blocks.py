@@ -11,7 +11,8 @@ from .._threads import n_threads, ranges, run
 # The largest number of blocks of rows into which a sum over rows is divided.
 _BLOCKS = 64
 
-# The largest number of values in the sums of all blocks of rows together, if there is more than one block.
+# The largest number of values in the sums of all blocks of rows together, which limits memory and so the number of
+# blocks.
 _PARTIAL_NUMBERS = 1 << 23
 
 # Rows are divided into fewer blocks if a block would have less than this number of multiplications.
@@ -20,12 +21,12 @@ BLOCK_WORK = 1 << 18
 # Work of at most this number of multiplications, about 1 ms, is done by a single call on the calling thread.
 _THREAD_WORK = 1 << 21
 
-# The number of multiplications in the first range of rows that a thread processes.
+# The number of multiplications in the first range of rows that a thread processes; later ranges are sized by time.
 _RANGE_WORK = 1 << 24
 
 
 def n_blocks(worth, numbers):
-    """The number of blocks, at most `worth`, for sums of `numbers` values, which each block holds."""
+    """The number of blocks of rows, at most `worth`, into which a sum is divided whose result has `numbers` values."""
     return max(1, min(_BLOCKS, worth, _PARTIAL_NUMBERS // numbers))
 
 
@@ -65,7 +66,7 @@ def over_blocks(bounds, first, begin, add, threads, cut=ranges):
 
 
 def by_length(start, stop, length):
-    """Yield ranges of equal length, whatever their duration."""
+    """Yield ranges (start, stop) of equal length, whatever time they take, so that sums over them are the same."""
     for first in range(start, stop, length):
         yield first, min(first + length, stop)
 

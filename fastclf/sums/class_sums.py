@@ -16,16 +16,17 @@ kernels = _simd.load("sums._class_sums")
 # The dtypes that kernels read without conversion; bools are read as uint8.
 _NATIVE = frozenset(["float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "int64"])
 
-# The largest number of rows in a span. A span is a block of rows that is summed by itself.
+# The largest number of rows in a span, a block of rows that is summed by itself.
 _SPAN_ROWS = 1 << 13
 
 # The largest number of entries of X in a span, a block of rows that is summed by itself.
 _SPAN = 1 << 20
 
-# The largest number of values in the sums of all spans together. Spans are blocks of rows, each summed by itself.
+# The largest number of values in the sums of all spans together, which limits memory. Spans are blocks of rows, each
+# summed by itself.
 _SUMS = 1 << 23
 
-# An X with fewer entries than this is summed on the calling thread.
+# An X with fewer entries than this is summed on the calling thread, because waking other threads takes longer.
 _THREAD_WORK = 1 << 18
 
 # Kernels take this empty array as weights if every row has the weight 1.
@@ -81,7 +82,7 @@ def bounds_for(X, cells):
 
 
 def over_spans(X, bounds, n_jobs, begin, add):
-    """The states of `over_blocks` for spans with these bounds."""
+    """The filled states, as by `over_blocks`, of the spans (blocks of rows) of X with these bounds."""
     return over_blocks(bounds, max(1, _span_rows(len(X), X.size) // 8), begin, add, threads_for(X, n_jobs))
 
 
@@ -100,7 +101,7 @@ def column_sums(X, codes, weight, n_classes, n_jobs, threshold=None):
 
 
 def column_sum_spans(X, codes, weight, n_classes, n_jobs, bounds, threshold=None):
-    """The sums of `column_sums` of each span, in the order of the spans."""
+    """The weighted sums by class and column of each span (a block of rows), in the order of the spans."""
     shape = (n_classes, X.shape[1])
     weight = _ONES if weight is None else weight
     if isinstance(X, Csr):

@@ -123,12 +123,12 @@ def products(X, codes, n_classes, weight, shift, n_jobs, progress):
 
 
 def product_bounds(n, n_classes, d):
-    """The bounds of the blocks of `products`."""
+    """The bounds of the blocks of rows over which `products` adds the products of columns."""
     return even_bounds(n, n_blocks(n // _BLOCK_ROWS, n_classes * d + _padded(d) ** 2))
 
 
 def product_range(d):
-    """The number of rows that are added at a time."""
+    """The number of rows in the first range of a sum of products, and the most sparse rows that are dense at a time."""
     return max(1, _RANGE_NUMBERS // d)
 
 
@@ -138,7 +138,7 @@ def product_sums(n_classes, d):
 
 
 def add_products(X, codes, weight, shift, start, stop, sums):
-    """Add rows to the sums of a block."""
+    """Add the rows start to stop and the products of their columns to the sums of a block."""
     # only this range of sparse rows is made dense, so that its first row has the index 0
     first, rows = (start, np.asarray(X[start:stop])) if isinstance(X, Csr) else (0, X)
     weights = None if weight is None else weight[first:]
@@ -146,7 +146,7 @@ def add_products(X, codes, weight, shift, start, stop, sums):
 
 
 def joined_products(blocks, d):
-    """The sums of `products`, from those of blocks in their order."""
+    """The result of `products`, from the sums of its blocks of rows, added in their order."""
     with np.errstate(all="ignore"):
         sums, gram = map(added, zip(*blocks))
     gram = np.triu(gram[:d, :d])
