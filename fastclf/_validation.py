@@ -40,9 +40,9 @@ _LABELS = 1 << 14
 
 def feature_names(X):
     """The column names of a table as an array of str; None if there are no names or none of them is a string."""
-    if hasattr(X, "column_names"):  # a table of pyarrow, whose `columns` are arrays, not names, has this attribute
+    if hasattr(X, "column_names"):  # tables of pyarrow have `column_names`; their `columns` are arrays
         names = list(X.column_names)
-    elif hasattr(X, "columns"):  # a table of pandas or polars has this attribute
+    elif hasattr(X, "columns"):  # tables of pandas and polars have their columns' names in `columns`
         names = list(X.columns)
     else:
         return None
@@ -80,7 +80,7 @@ def as_array(X, name):
     refuse_collection(X, name)
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise TypeError(f"{name} is a sparse matrix; a dense array is wanted (pass {name}.toarray())")
-    if hasattr(X, "column_names") and hasattr(X, "column"):  # a table of pyarrow has these attributes
+    if hasattr(X, "column_names") and hasattr(X, "column"):  # only tables of pyarrow have both attributes
         columns = [np.asarray(X.column(i)) for i in range(X.num_columns)]
         if any(column.dtype.kind not in "biuf" for column in columns):
             columns = [column.astype(object) for column in columns]

@@ -204,7 +204,7 @@ class Cells(Index):
             part, heaps = search.of(slice(*block)), Heaps.of(distance_out, index_out, *block)
             state = Visit(part, self.plain._queries(part), heaps, self, most)
             n_left = done = 0
-            # the range is unlimited; a return ends the loop once all queries of the block are answered
+            # the loop over an unlimited range ends by a return, once all queries of the block are answered
             for start, stop in ranges(0, 1 << 62, _FIRST_PANELS, 1 << 20):
                 outcome = kernels.visit(self.X, self, state, stop - start)
                 if outcome == kernels.CROWDED:

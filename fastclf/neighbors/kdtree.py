@@ -264,7 +264,7 @@ class Tree(Scan):
             yield kernels.PAUSED
         state.order = np.argsort(state.homes)
         done = 0
-        # the range is unlimited; a return ends the loop once all queries are answered
+        # the loop over an unlimited range ends by a return, once all queries are answered
         for start, stop in ranges(0, 1 << 62, _FIRST_NODES, 1 << 20):
             outcome = kernels.walk(self, state, stop - start, self.panels, self.boxes)
             n_done = state.position[0] - (state.position[1] > 0)
