@@ -27,9 +27,8 @@ class Ballot(NamedTuple):
     rows: np.ndarray  # (n,) intp: the number of each query, at which its result is stored in the answer
     distance: np.ndarray  # (n, m) float64: the distance of each neighbour, ascending for each query
     index: np.ndarray  # (n, m) intp: the row number of each neighbour
-    taken: np.ndarray | None = (
-        None  # (n, m) float64: the multiplicity of each neighbour, from its sample weight; None: all are 1
-    )
+    # (n, m) float64: the multiplicity of each neighbour, from its sample weight; None: all are 1
+    taken: np.ndarray | None = None
     # (n, m) float64: the votes that the user's function `weights` has returned; None if `weights` is no function
     given: np.ndarray | None = None
     # whether a neighbour's vote is 1 / distance instead of 1; without effect if `given` is not None
