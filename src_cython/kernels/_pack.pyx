@@ -60,7 +60,7 @@ ctypedef struct packing_t:
     Py_ssize_t n_rows
     # (n_columns,): the line number of each column of the matrix; -1: the column is 0 in all packed rows
     const int32_t* line
-    const int32_t* column    # (n_lines,): the column of the matrix for each line
+    const int32_t* column    # (n_lines,): the column number of each line, which is a packed column
     Py_ssize_t n_lines
     const int64_t* begins    # (n_rows + 1,): the list of packed row i has the entries begins[i] to begins[i + 1] - 1
     # (begins[n_rows] + 1,): the line number of each value in the lists; NULL: rows are packed as dense rows

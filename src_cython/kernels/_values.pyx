@@ -39,9 +39,8 @@ ctypedef struct block_t:
 # Pointers to the arrays of a `Scratch` of `fastclf/kernels/values.py`, the scratch space of one thread. Nothing
 # is kept in these arrays between two calls, except zeros in a panel for sparse rows x.
 ctypedef struct scratch_t:
-    # (n_lines + 1, WIDE), float or double: WIDE rows x side by side; for sparse rows zeros between two
+    # (n_lines + 1, WIDE), float or double: WIDE rows x side by side; zeros between two calls if the rows are sparse
     void* panel
-    # calls
     # (n_rows + 1, WIDE), float or double: kernel values of the packed rows with the rows x of the panel
     void* values
     void* source               # (n_rows,): the address of each packed row's kernel values with the rows x of the panel
@@ -63,9 +62,9 @@ ctypedef struct cached_t:
 # The weighted sums of kernel values that `add` computes, f[o, i] += sum_r coef[o, r] K(z_rows[r], x_i), for n outputs
 # o.
 ctypedef struct sums_t:
-    const double* coef         # (n, n_rows): the coefficient of each row of the block in each output
+    const double* coef         # (n, n_rows): the coefficient of each row of the block in each of the n weighted sums
     double* f                  # (n, ld): the weighted sum for each output and each row x; changed
-    Py_ssize_t n               # the number of outputs, weighted sums of kernel values for each row x
+    Py_ssize_t n               # the number of outputs, weighted sums of kernel values that are computed for each row x
     Py_ssize_t ld              # the number of doubles from one row of the array f to the next
 
 
@@ -145,7 +144,7 @@ cdef inline void meet_dense(
 cdef inline void meet_halves(
     const packed_t* Z, const int64_t* r, Py_ssize_t n, const vec* panel, vec* to
 ) noexcept nogil:
-    """Compute the inner products of at most ROWS of n dense packed rows, of numbers r[k], with the rows of a panel."""
+    """Compute the inner products of the dense packed rows r[k], k < min(n, ROWS), with the rows of a panel."""
     cdef Py_ssize_t half = Z.n_lines * HALF, k, row
     cdef Py_ssize_t z[ROWS]
     cdef vec* out[ROWS]
@@ -162,7 +161,7 @@ cdef inline void meet_halves(
 cdef void meet(
     const block_t* b, const int64_t* rows, Py_ssize_t n_rows, const vec* panel, const vec* column_terms, vec* out
 ) noexcept nogil:
-    """Write out[i, :], the kernel values of the packed row with the number rows[i] with the rows of a panel."""
+    """Write to out[i, :] the kernel values between packed row rows[i] and the rows of a panel."""
     cdef Py_ssize_t i, half = b.Z.n_lines * HALF
     cdef const packed_t* Z = &b.Z
     if Z.indptr != NULL:
@@ -256,7 +255,7 @@ cdef void fill_range(
     const block_t* b, const scratch_t* scratch, Py_ssize_t start, Py_ssize_t stop, vec* out, Py_ssize_t ld,
     bint mirrored
 ) noexcept nogil:
-    """Write columns [start, stop) of a block of the kernel matrix to `out`, (n_rows, ld), and mirror them if asked."""
+    """Write columns [start, stop) of a block of the kernel matrix to `out`, (n_rows, ld); `mirrored`: to rows, too."""
     cdef Py_ssize_t wide = 2 * HALF * (LANES_F if vec is vec_f else LANES_D)
     cdef Py_ssize_t size = sizeof(float) if vec is vec_f else sizeof(double), i = start, n, r, c, first = 0
     cdef vec* values = <vec*> scratch.values

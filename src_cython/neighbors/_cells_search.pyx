@@ -31,8 +31,9 @@ from _vector cimport LANES_F, PRODUCT_OFFSET, add_products, prefetch, require, s
 from fastclf._heap cimport sort as sort_heap
 
 cdef enum:
-    NEAR_CELLS = 4    # the number of cells nearest to a query that are searched first if it has k neighbours by then
-    MOST_NEAR = 64    # the largest number of cells that are searched, nearest first, until a query has k neighbours
+    # the number of cells, nearest first, that are searched before the bounds of the other cells are computed
+    NEAR_CELLS = 4
+    MOST_NEAR = 64    # the largest number of cells, nearest first, that are searched until a query has k neighbours
     STEP = 1024       # the largest number of panels that are searched between two checks of a call's budget
 
 # The outcomes of a call of `visit`: every query is answered, the budget of panels is spent, or a query is left to
@@ -46,7 +47,7 @@ FINISHED, PAUSED, CROWDED = DONE, SPENT, LEFT
 # The indices of the numbers in the array `position` of a Visit, which say where a search has been interrupted.
 cdef enum:
     QUERY       # the number of queries that are answered, or left to another index, so far
-    N_CELLS     # the number of cells that were searched for the query, nearest first; -1: the query is not begun
+    N_CELLS     # the number of cells that were searched for the query, nearest first; -1 before the query is begun
     N_RANGES    # the length of the list of ranges of panels that are searched for the query
     RANGE       # the index in the list of ranges of panels of the range that is searched next
     # whether all cells, not only the nearest ones, have been screened, and the panels that may have near rows listed
@@ -73,10 +74,11 @@ ctypedef struct cells_t:
     int* far
     # (n_cells, padded to whole panels): the squared distance of each cell's centre from the centre nearest to the query
     int* home_far
-    # (n_cells,) each: the first panel of each range that is to be searched, and the panel after its last one
+    # begin and end, (n_cells,): the first panel of each range that is to be searched, and the panel after its last one
     Py_ssize_t* begin
     Py_ssize_t* end
-    Py_ssize_t* position            # numbers that say where a search has been interrupted, indexed by QUERY to LISTED
+    # (5,): numbers that say where a search has been interrupted; QUERY to LISTED are their indices
+    Py_ssize_t* position
     # the largest share of all panels that is searched for a query; a query that needs more is left to another index
     double most
 
@@ -87,7 +89,7 @@ cdef void measure_centers(const cells_t* c, const signed char* point, Py_ssize_t
     cdef const unsigned char* z = c.code
     cdef const int* q = <const int*> point
     cdef int base = 0
-    # the sums of a panel's rows, in the first PANEL // LANES_F vectors; a build without SIMD needs all PANEL
+    # one sum for each row of a panel; only a build without SIMD, with one lane in a vector, needs all PANEL vectors
     cdef vec_i sums[PANEL]
     for i in range(width):
         base += point[i] * point[i] + 2 * PRODUCT_OFFSET * point[i]
@@ -119,7 +121,7 @@ cdef inline Py_ssize_t nearest_cell(const int* far, Py_ssize_t n) noexcept nogil
 
 
 cdef inline void list_range(cells_t* c, Py_ssize_t cell, double reached) noexcept nogil:
-    """List the range of a cell's panels that may have rows within tau, if there are any, for the search."""
+    """Add the range of a cell's panels that may have rows within tau, if there are any, to the ranges to search."""
     cdef double r = reached + c.slack[cell], at = sqrt(c.far[cell])
     cdef double low = (at - r) * (at - r) * (1 - 1e-9) - 1 if at > r else -1
     cdef double high = (at + r) * (at + r) * (1 + 1e-9) + 1
@@ -128,7 +130,8 @@ cdef inline void list_range(cells_t* c, Py_ssize_t cell, double reached) noexcep
         return
     lower = first + 1
     upper = last
-    while lower < upper:  # binary search for the first panel, after the cell's first one, with first_key >= low
+    # binary search, after the cell's first panel, for a panel that begins at squared distance `low` or more
+    while lower < upper:
         middle = (lower + upper) // 2
         if c.first_key[middle] < low:
             lower = middle + 1
@@ -137,7 +140,7 @@ cdef inline void list_range(cells_t* c, Py_ssize_t cell, double reached) noexcep
     require(n < c.n_cells)
     c.begin[n] = lower - 1
     upper = last
-    while lower < upper:  # binary search for the first panel with first_key > high
+    while lower < upper:  # binary search for the first panel that begins beyond the squared distance `high`
         middle = (lower + upper) // 2
         if c.first_key[middle] > high:
             upper = middle
@@ -234,7 +237,7 @@ cdef int search_cells(
 cdef inline void choose_query(
     search_t* one, const search_t* s, filter_t* f_one, const filter_t* f, Py_ssize_t query, floating like
 ) noexcept nogil:
-    """Set `one` and `f_one` to a search s and its filter f, narrowed to a single one of their queries."""
+    """Set `one` and `f_one` to the parts of a search s and of its filter f that belong to one of the queries."""
     one[0] = s[0]
     one.n_queries = 1
     one.query = s.query + query * s.d

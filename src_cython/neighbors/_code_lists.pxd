@@ -19,7 +19,7 @@ ctypedef struct filter_t:
     const float* length
     # (n_queries + padding, width): the codes of the queries: int8, or for manhattan bytes of 1..255
     const unsigned char* query_code
-    # (n_queries,): each query's term in the limit of an inner product of codes, by which a row is a candidate or not
+    # (n_queries,): each query's term in the limit of keys: a row with a larger key is no candidate of the query
     const double* query_base
     const double* query_slack       # (n_queries,): the coding error of each query
     const double* query_length      # (n_queries,), for dot: the norm of each query's code
@@ -35,9 +35,10 @@ ctypedef struct filter_t:
     Py_ssize_t* list_place          # (n_queries, capacity): for each candidate the place of its code in `code`
     # (n_queries, capacity): for each candidate a key, which grows with the lower bound of its distance from the query
     int* list_key
-    # (n_best,): a heap of keys: the candidates of one query whose distances are computed next
+    # (n_best,): the keys, in a heap, of the candidates of one query whose distances are computed next
     double* best_key
-    Py_ssize_t* best_row            # (n_best,): the candidates that belong to `best_key`
+    # (n_best,): the candidates of one query whose distances are computed next: places of codes, then row numbers
+    Py_ssize_t* best_row
     Py_ssize_t n_best
     Py_ssize_t n_measured           # the number of rows whose distances have been computed so far
     Py_ssize_t n_refined            # the number of times that a candidate list has been shortened so far

@@ -30,13 +30,13 @@ BLOCK_ROWS = BLOCK
 
 cdef enum:
     STEP = 64     # the number of blocks between two checks, in a search over raw pointers, whether codes save time
-    SAMPLED = 64  # the approximate number of blocks in the sample that is searched before all other blocks
+    SAMPLED = 64  # the approximate number of blocks in the sample of rows that is searched before all other rows
 
 cdef inline void products_tile(
     const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t row, Py_ssize_t query,
     const int* limit
 ) noexcept nogil:
-    """List the candidates of 4 queries among the rows of 2 vectors, by inner products of codes and a limit."""
+    """List the rows of 2 vectors as candidates of 4 queries, if keys from inner products of codes are within limits."""
     cdef Py_ssize_t n = f.width // 4, g, i, r
     cdef const unsigned char* x = f.code + row // PANEL * PANEL * f.width + row % PANEL * 4
     cdef const unsigned char* y = (
@@ -89,7 +89,7 @@ cdef inline void differences_tile(
     const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t row, Py_ssize_t query,
     const int* limit
 ) noexcept nogil:
-    """List the candidates of 4 queries among the rows of 2 vectors, by Manhattan distances of codes and a limit."""
+    """List the rows of 2 vectors as candidates of 4 queries, if Manhattan distances of codes are within limits."""
     cdef Py_ssize_t n = f.width // 8, g, i, r
     cdef const unsigned char* x = f.code + row // PANEL * PANEL * f.width + row % PANEL * 8
     cdef const unsigned char* y = (
@@ -136,7 +136,7 @@ cdef inline void differences_tile(
 cdef inline void set_limits(
     const coded_t* metric, const search_t* s, const filter_t* f, Py_ssize_t query, Py_ssize_t block, int* limit
 ) noexcept nogil:
-    """Write, for 4 queries, the largest key of a candidate in a block of rows; -INT_MAX for a padding query."""
+    """Write the limits of 4 queries: the largest key of a candidate in a block of rows; padding queries: -INT_MAX."""
     cdef Py_ssize_t i
     for i in range(4):
         limit[i] = -INT_MAX

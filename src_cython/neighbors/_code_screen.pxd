@@ -198,11 +198,11 @@ cdef inline void products_row(
     const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t place, Py_ssize_t query,
     int limit
 ) noexcept nogil:
-    """Append the rows of the panel at a place to the query's candidates, if their codes are within the limit."""
+    """Append the rows of the panel at a place to the query's candidates, if their keys are at most the limit."""
     cdef Py_ssize_t n = f.width // 4, g, i, r
     cdef const unsigned char* x = f.code + place * f.width
     cdef const int* q = <const int*> (f.query_code + query * f.width)
-    # a sum for each row of a panel, in the first PANEL // LANES_F vectors: in a build without SIMD all vectors
+    # one sum for each row of a panel; only a build without SIMD, with one lane in a vector, needs all PANEL vectors
     cdef vec_i sums[PANEL]
     cdef unsigned int near
     for i in range(PANEL // LANES_F):

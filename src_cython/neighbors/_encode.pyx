@@ -132,7 +132,7 @@ cdef inline float dot(const float* a, const float* b, Py_ssize_t n) noexcept nog
 
 
 cdef void project_one(const coder_t* c) noexcept nogil:
-    """Project only the first row of a panel: for a single query, a thirtieth of the time of the whole panel."""
+    """Project only the first row of a panel, in a thirtieth of the time that the whole panel takes."""
     cdef Py_ssize_t j
     cdef float* y = c.one + c.d
     cdef float t, rest = 0
@@ -180,7 +180,7 @@ cdef inline void center_rows(
 
 
 cdef inline const float* project_rows(const coder_t* c, Py_ssize_t n_rows) noexcept nogil:
-    """The coordinates that are rounded to codes once divided by the step: the centred rows, or their projections."""
+    """The coordinates that, divided by the step, are rounded to codes: the centred rows, or their projections."""
     cdef Py_ssize_t j, r
     cdef vec_f rest[2]
     if c.m == 0:

@@ -56,14 +56,14 @@ ctypedef struct formula_t:
     Py_ssize_t d
     # for seuclidean (d,): the variance of each feature; for mahalanobis (d, d): the inverse covariance; NULL otherwise
     const double* V
-    # (d, ROWS): the rows of X that are compared with queries side by side, coordinate by coordinate
+    # (d, ROWS): ROWS rows of X in a panel, coordinate by coordinate
     double* panel
     double* scratch             # (d, ROWS): scratch space for the Mahalanobis distances of a panel
     double* notes               # (N_NOTES, ROWS): the numbers, such as norms, computed once for each row of the panel
 
 
 cdef void centre(double* x, Py_ssize_t step, Py_ssize_t d, double* norm2_out) noexcept nogil:
-    """Centre d numbers, which lie `step` apart, and scale them by a power of 2 so that the largest is from 1/2 to 1."""
+    """Subtract the mean of d numbers, `step` apart, and scale them by a power of 2: the largest is from 1/2 to 1."""
     cdef Py_ssize_t j
     cdef double low = x[0], high = x[0], largest, total = 0
     cdef int exponent
@@ -101,7 +101,7 @@ cdef inline void note_place(const double* x, Py_ssize_t step, double* notes, Py_
 
 
 cdef void fill_panel(formula_t* f, const floating* X, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
-    """Fill the panel with n_rows rows from `first` on, then zeros, and compute the numbers noted for each row."""
+    """Fill the panel with n_rows rows from `first` on, then zeros, and compute the notes of each row, such as norms."""
     cdef Py_ssize_t j, row
     for row in range(n_rows):
         for j in range(f.d):
@@ -153,7 +153,7 @@ cdef double exact_form(const formula_t* f, const double* x, const double* q) noe
             for k in range(f.d):
                 inner += f.V[j * f.d + k] * (x[k * ROWS] - q[k])
             s += t * inner
-    if not isfinite(s):  # a term has overflowed; the sum is NaN if terms of both signs have
+    if not isfinite(s):  # the sum is infinite or NaN if a term has overflowed
         return INFINITY
     return sqrt(s) if s > 0 else 0  # rounding may make the sum slightly negative
 
@@ -174,7 +174,7 @@ cdef double exact(const formula_t* f, Py_ssize_t row, const double* q, const dou
         return 2 * asin(a if a < 1 else 1.0)
     for j in range(f.d):
         s += x[j * ROWS] * q[j]
-    a = sqrt(f.notes[row] * notes[0])  # for equal rows the exact root of a square, so that their distance is 0
+    a = sqrt(f.notes[row] * notes[0])  # exact for equal rows, a root of a square, so that their distance is 0
     b = 1 - s / (a if a > 0 else 1.0)
     return 0 if b < 0 else (2 if b > 2 else b)
 
@@ -219,7 +219,8 @@ cdef unsigned int near_forms(const formula_t* f, const double* q, double tau) no
     cdef vec_d s0, s1, a0, a1, p
     cdef Py_ssize_t j, k
     cdef unsigned int near
-    # A bound of the squares of distances up to tau, with a margin for two roundings and underflow; NaN is no bound.
+    # A bound of the squares of distances up to tau, with a margin for two roundings and underflow; every row
+    # passes NaN, the bound for an infinite tau.
     cdef double limit = NAN if tau == INFINITY else tau * tau * (1 + 1e-15) + 1e-300
     s0 = s1 = spread_d(0)
     if f.code == SEUCLIDEAN:
@@ -300,7 +301,7 @@ cdef void scan_formula(
 
 
 def prepare(int code, double[:, ::1] Q, double[:, ::1] notes_out):
-    """Write the numbers noted for each query, (n_queries, N_NOTES); for correlation, centre the queries in place."""
+    """Write the notes of each query, such as its norm, (n_queries, N_NOTES); for correlation, centre the queries."""
     cdef Py_ssize_t i
     for i in range(Q.shape[0]):
         if code == CORRELATION:

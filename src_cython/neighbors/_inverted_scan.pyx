@@ -51,7 +51,8 @@ ctypedef struct sparse_s:
     const int* indices           # (n_entries,): the column of each entry of X, row by row
     const int64_t* column        # (d + 1,): the index in `row` of the first entry of each column
     const int* row               # (n_entries,): the row of each entry of X, column by column
-    const double* shift          # (n,): each row's own term of a screen, the quick lower bound of a distance
+    # (n,): the term of each row in the quick lower bound (screen) of its distance from any query
+    const double* shift
     const int64_t* query_ptr     # (n_queries + 1,): query i has the entries query_ptr[i] to query_ptr[i + 1] - 1
     const int* query_indices     # (n_query_entries,): the column of each nonzero entry of the queries
     const double* query          # (n_query_entries,): the value of each nonzero entry of the queries
@@ -59,12 +60,13 @@ ctypedef struct sparse_s:
     # a distance
     const double* weight
     const double* query_norm     # (n_queries,): each query's squared norm or, for manhattan, sum of absolute values
-    # (n_query_entries,): for each nonzero entry of the queries, the index of the entry of its column of X that is read
-    # next; advances during a search
+    # (n_query_entries,): for each nonzero entry of the queries, the position in the same column of X from which it is
+    # read on; advances during a search
     int64_t* cursor
     # (n_queries,) scratch space: a row whose screen, a quick lower bound, reaches this limit is no neighbour
     double* limit
-    # (PANEL,) scratch space: for each row of a panel the sum of its terms with a query; zeros before each query
+    # (PANEL,) scratch space: for each row of a panel a sum of terms of its distance from a query; zeros before each
+    # query
     double* sums
     double rounding              # the relative error of a number that is rounded to the type of X
 
@@ -118,7 +120,7 @@ cdef inline void add_columns(
     const metric_t* metric, const sparse_s* x, const floating* values, Py_ssize_t query, Py_ssize_t first,
     Py_ssize_t last
 ) noexcept nogil:
-    """Add the terms of a query's nonzero columns to the sums of rows first to last, for their screens."""
+    """Add the terms of a query's nonzero entries to the sums of rows first to last, by which rows are screened."""
     cdef Py_ssize_t p, at, end
     cdef double* sums = x.sums - first
     cdef double w, v

@@ -11,7 +11,7 @@ NODE_CHILDREN = FAN
 
 
 cdef inline Py_ssize_t middle(Py_ssize_t first, Py_ssize_t last) noexcept nogil:
-    """The leaf at which leaves first..last are cut in two halves, such that neither half has a part of a child node."""
+    """The first leaf of the second half of leaves first..last, where a node is cut between two of its children."""
     cdef Py_ssize_t size = 1
     while size * FAN < last - first:
         size *= FAN

@@ -72,10 +72,9 @@ ctypedef struct walk_t:
     Py_ssize_t* n_kept            # the number of hits in the buffer that belong to completed queries
     # (STACK,): for each node on the stack the screen of its box, a lower bound of its rows' distances
     double* near
-    # (STACK,): each node on the stack as one number, made of its number, its level, and whether it is on the path from
-    # home
+    # (STACK,): for each node on the stack a single number made of the node's number in its level, its level, and
+    # whether it is on the path from the home to the root
     Py_ssize_t* node
-    # to root
 
 
 cdef void fill_tree(tree_t* tree, Py_ssize_t d, Py_ssize_t n_rows, const Py_ssize_t* rows) noexcept nogil:
@@ -377,7 +376,7 @@ cdef void find_homes(
     const box_metric_t* metric, const walk_t* w, const floating* boxes, Py_ssize_t start, Py_ssize_t stop,
     Py_ssize_t* homes_out
 ) noexcept nogil:
-    """Find the homes of queries start to stop: nodes of level 1, reached from the root by always the nearest child."""
+    """Find the homes of queries start to stop: nodes of level 1, by a descent from the root to nearest children."""
     cdef const tree_t* tree = w.tree
     cdef double near[FAN]
     cdef Py_ssize_t query, level, node

@@ -15,7 +15,7 @@ PANEL_ROWS = 2 * LANES_D
 
 
 cdef inline double limit_of(double tau) noexcept nogil:
-    """A bound of the squares of distances up to tau, with a margin for rounding; NaN, no bound, for an infinite tau."""
+    """A bound of the squares of distances up to tau, with a margin for rounding; NaN, if tau is infinite."""
     return NAN if tau == INFINITY else tau * tau * (1 + 1e-15) + 1e-300
 
 

@@ -281,7 +281,7 @@ def scan(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, metric, st
     cdef search_t s
     cdef metrics_t m
     cdef floating[:, ::1] panel = state.panel
-    cdef floating* scratch = NULL  # the panel; NULL for a search that reads the rows of X in place
+    cdef floating* scratch = NULL  # the panel for packed rows; NULL for a search that reads the rows of X in place
     fill_metric(&m, metric, state.queries.query_norm2)
     fill_search(&s, X.shape[0], state, X[0, 0])
     if panel is not None:

@@ -46,7 +46,7 @@ ctypedef struct search_t:
 
 
 cdef inline bint take(search_t* s, double distance, Py_ssize_t row, Py_ssize_t query) noexcept nogil:
-    """Add a row at the given distance to the query's nearest rows, or to its hits; return whether tau became less."""
+    """Add a row at the given distance to the query's nearest rows or hits; return whether the query's tau fell."""
     cdef Py_ssize_t k = s.k
     require(0 <= row < s.n_rows and 0 <= query < s.n_queries and not isnan(distance))
     if not distance <= s.tau[query]:
@@ -69,7 +69,7 @@ cdef inline bint take(search_t* s, double distance, Py_ssize_t row, Py_ssize_t q
 cdef inline void offer(
     const metric_t* metric, search_t* s, double distance, Py_ssize_t row, Py_ssize_t query, floating like
 ) noexcept nogil:
-    """Add a row at the given distance to the query's nearest rows, or to its hits; adapt the screen's bound to tau."""
+    """Add a row at the given distance to the query's nearest rows or hits; lower the bound of screens if tau fell."""
     if take(s, distance, row, query):
         s.bound[query] = screen_bound(metric, s.tau[query], s.query_error[query], s.d, like)
 

@@ -19,7 +19,8 @@ ctypedef struct ballot_t:
     Py_ssize_t k
     const double* distance   # (n, k): the distances of each query's k neighbours, ascending
     const Py_ssize_t* index  # (n, k): the row numbers of each query's k neighbours
-    const double* given      # (n, k): the votes from the user's function of distances; NULL: there is no such function
+    # (n, k): the votes that the user's function computed from distances; NULL: there is no function
+    const double* given
     # (n, k): the multiplicity of each neighbour, a factor of its vote; NULL: all multiplicities are 1
     const double* taken
     # whether a neighbour's vote is the nearest neighbour's distance divided by the neighbour's own distance; otherwise
@@ -28,7 +29,7 @@ ctypedef struct ballot_t:
 
 ctypedef struct count_t:
     double* count            # (n_classes,): the sum of a query's votes for each class; zeros before each query
-    # (n_classes,): the sum of the distances of the neighbours that vote for each class; zeros before each query
+    # (n_classes,): the sum of the distances of a query's neighbours of each class; zeros before each query
     double* far
     bint nearer              # whether a tie of votes goes to the smaller sum of distances, not to the first class
     Py_ssize_t best          # the class with the most votes of the query so far; -1 before the first vote

@@ -177,7 +177,7 @@ def solve(const double[:, ::1] A, double[:, ::1] X):
 
 
 def multiply(const double[:, ::1] A, const double[::1] diagonal, const double[::1] x, double[::1] out):
-    """Write A x to `out`, for a symmetric A whose entries left of the diagonal are in `A`, others in `diagonal`."""
+    """Write A x to `out`, for a symmetric A, given by the entries left of its diagonal and by its diagonal."""
     cdef Py_ssize_t m = A.shape[0], i, j
     cdef vec_d factor, s, a
     cdef double total

@@ -30,7 +30,7 @@ ctypedef struct machine_t:
     const double* cost         # (n,): the cost of each row, the upper bound of its alpha for the class of the row
     const double* square       # (n,): the squared length of each row
     double bias                # the value of the bias column, which stands for the intercept
-    # (d + 1, ld): the weight of each column and, last, of the bias column for each class; updated
+    # (d + 1, ld): the weights, for each class, of each column and, last, of the bias column; updated
     double* w
     double* alpha              # (n, ld): the dual variable of each row and class; updated
     # (n,), written: how much each row violated the optimality conditions before the last step on it
@@ -98,7 +98,7 @@ cdef inline double choose(machine_t* m, Py_ssize_t i) noexcept nogil:
     beta = root(D, m.K, A * c)
     for k in range(m.K):
         to = (c if k == y else 0) + min(<double> 0, (beta - D[k]) / A)
-        # at its bound, alpha is exactly the bound, as a smaller alpha would count as free
+        # exactly the bound if alpha is there: a rounded value below would count as free
         g[k], alpha[k] = to - alpha[k], to
         most = max(most, g[k])
     return most

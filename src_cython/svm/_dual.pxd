@@ -8,7 +8,7 @@
 from libc.math cimport INFINITY, fabs, sqrt
 
 cdef enum:
-    PADDED_TO = 16  # the number of which the length of each array is a multiple, so that whole vectors fill it
+    PADDED_TO = 16  # the length of each array is rounded up to a multiple of PADDED_TO, to whole vectors
     N_ARRAYS = 8    # the number of arrays of the struct dual_t, each as long as the problem
 
 ctypedef struct dual_t:
@@ -160,7 +160,7 @@ cdef inline void prove(const dual_t* d, ends_t ends, double* proof) noexcept nog
     elif ends.least < INFINITY and ends.most > -INFINITY:
         intercept = -0.5 * (ends.least + ends.most)
     else:
-        intercept = d.y[0] if d.n else 0  # no variable may rise or none may fall: all rows have the same class
+        intercept = d.y[0] if d.n else 0  # no variable may rise, or none may fall, since all rows have the same class
     prove_at(d, ends, intercept, proof)
 
 

@@ -64,7 +64,7 @@ cdef double size_of(const learner_t* p, Py_ssize_t slot) noexcept nogil:
 
 
 cdef void drop(const learner_t* p, Py_ssize_t kept) noexcept nogil:
-    """Remove the first support vector whose largest coefficient is smallest, but never the one in the slot `kept`."""
+    """Remove the support vector with the smallest largest coefficient, the first of equal ones, but not slot `kept`."""
     cdef Py_ssize_t slot, k, best = -1
     cdef double size, least = 0
     for slot in range(p.n_slots):

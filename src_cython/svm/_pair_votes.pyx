@@ -84,7 +84,7 @@ def combine(const value[:, ::1] K, const double[:, ::1] coef, const int64_t[::1]
 
 
 def score_pairs(const double[:, :, :] S, const double[:] intercept, double[:, ::1] out):
-    """Write the scores (n, n_pairs) of all pairs of classes, each the sum of two entries of S and an intercept."""
+    """Write the scores (n, n_pairs) of all pairs of classes, from sums S over each class's support vectors."""
     cdef Py_ssize_t n_classes = S.shape[1], n = S.shape[0], a, b, p, i, start = 0, stop
     require(out.shape[0] == n and out.shape[1] == intercept.shape[0] == n_classes * (n_classes - 1) // 2)
     require(S.shape[2] == n_classes - 1)

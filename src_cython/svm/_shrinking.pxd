@@ -34,7 +34,7 @@ ctypedef struct scratch_t:
     double* change     # the change of each variable by the solution of the smaller problem
     void* K            # the kernel matrix of the smaller problem, float or double
 
-# The limits of `solve`, which subtracts the steps and visits that it makes.
+# The limits at which `solve` ends; it subtracts the steps and visits that it makes from `steps` and `looks`.
 ctypedef struct limits_t:
     double tol      # in: the violation of the optimality conditions at which steps end
     int64_t steps   # changed: the number of steps that are left

@@ -58,14 +58,14 @@ ctypedef struct pairs_t:
 # a single pair. All are float or all double.
 ctypedef struct tiles_t:
     const void* whole          # the kernel matrix of the single pair; NULL if there are several pairs
-    Py_ssize_t whole_ld        # the number of entries from one row of `whole` to the next
+    Py_ssize_t whole_ld        # the number of entries from one row of the matrix `whole` to the next
     const void* squares        # the kernel matrices of groups of classes, one after another
     const int64_t* square_at   # (n_classes,): the index in `squares` at which the matrix of each class's group begins
     # (n_classes,): the number of entries from one row to the next in the matrix of each class's group
     const int64_t* square_ld
     # a matrix of kernel values between the rows of one group of classes and the rows of some later classes
     const void* cross
-    Py_ssize_t cross_ld        # the number of entries from one row of `cross` to the next
+    Py_ssize_t cross_ld        # the number of entries from one row of the matrix `cross` to the next
     # (n_classes,): the index of each class's first row in the matrix `cross`; -1: the class has no rows in it
     const int64_t* cross_row
     # (n_classes,): the index of each class's first column in the matrix `cross`; -1: the class has no columns in it
@@ -284,7 +284,7 @@ cdef signed char go_on_within(
         before, limits.tol = limits.steps, max(0.5 * goal, 0.1 * gap)
         solve(d, K, ld, scratch, &limits)
         n_steps[0], looks[0] = pairs.max_iter - limits.steps, limits.looks
-        if limits.steps == before:  # no step was taken, since rounding would lose it
+        if limits.steps == before:  # no step was taken, since rounding would lose every step
             return DOUBTFUL
 
 

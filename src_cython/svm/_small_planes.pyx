@@ -73,7 +73,7 @@ cdef void add_squares(plane_t* s, const Py_ssize_t* row, const double* weight) n
 
 
 cdef Py_ssize_t follow(plane_t* s, bint afresh) noexcept nogil:
-    """Update the second derivatives for rows whose z changed sign, or anew if `afresh`; returns the number of rows."""
+    """Update the second derivatives for rows whose z changed sign, all if `afresh`; returns how many rows changed."""
     cdef Py_ssize_t i, j, n_moved = 0, changes = 0
     cdef double wanted
     cdef Py_ssize_t row[ROWS]

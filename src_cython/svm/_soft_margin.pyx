@@ -107,7 +107,7 @@ def add_products_sparse(
     const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data, const double[::1] weight,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] sum_out
 ):
-    """Add sum_i weight[i] x_i x_i' of sparse rows x_i to the upper triangle, sum_i weight[i] x_i to the last column."""
+    """Add sum_i weight[i] x_i x_i' to the upper triangle of sum_out, and sum_i weight[i] x_i to its last column."""
     cdef Py_ssize_t i, e, f, last = sum_out.shape[1] - 1
     cdef double a
     cdef double* row
@@ -248,8 +248,8 @@ ctypedef struct descent_t:
     int64_t n_begun
     int64_t at                 # the number of rows that the epoch has visited so far, without the rows left out
     uint64_t seed              # the state of the random number generator; it is never 0
-    double high                # a row with alpha = 0 and a larger gradient is left out of the next epochs
-    # a row with alpha at its upper bound and a smaller gradient is left out of the next epochs
+    double high                # the largest gradient with which a row with alpha = 0 is visited in the next epochs
+    # the smallest gradient with which a row with alpha at its upper bound is visited in the next epochs
     double low
     double* alpha              # (n,): the dual variable alpha of each row
     double* w                  # (d + 1,): the weights of the d columns and, last, of the bias column
@@ -383,7 +383,7 @@ def descend_sparse(
     const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data, epochs, Py_ssize_t n_visits,
     Py_ssize_t n_epochs,
 ):
-    """Minimise over the alphas of up to n_visits sparse rows, in up to n_epochs epochs; returns how many ended."""
+    """Minimise over the alphas of up to n_visits sparse rows, in at most n_epochs epochs; returns how many ended."""
     cdef Py_ssize_t i, e, d = len(epochs.w) - 1, n_ended = 0
     cdef double change
     cdef bint kept

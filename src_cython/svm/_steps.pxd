@@ -122,7 +122,7 @@ cdef inline ends_t find_ends(const dual_t* d) noexcept nogil:
 
 
 cdef inline ends_t move(dual_t* d, const vec* Ki, const vec* Kj, double t) noexcept nogil:
-    """Add t (K_i - K_j), of rows of the kernel matrix, to the gradient; returns the extreme values of the gradient."""
+    """Update the gradient after a step of length t, from rows Ki and Kj of the kernel matrix; returns its extremes."""
     cdef Py_ssize_t v
     cdef least_t least
     cdef vec_d most = spread_d(-INFINITY), at = lane_numbers(), step = spread_d(t), x
@@ -142,13 +142,13 @@ cdef inline ends_t move(dual_t* d, const vec* Ki, const vec* Kj, double t) noexc
 cdef inline void compare(
     quotient_t* best, const dual_t* d, const vec* Ki, Py_ssize_t v, vec_d fi, vec_d kii, vec_d at
 ) noexcept nogil:
-    """In each lane, keep row j of vector v as partner of row i if its gain (f_j - f_i)^2 / |x_i - x_j|^2 is larger."""
+    """In each lane, keep row j of vector v as best partner of row i if a step of both rows gains more than before."""
     cdef vec_d slope = larger((<vec_d*> d.f)[v] + (<vec_d*> d.fall)[v] - fi, spread_d(0))
     cdef vec_d bend = fmadd_d(spread_d(-2), load(Ki, v * LANES_D), kii + (<vec_d*> d.diagonal)[v])
     keep_largest(best, slope * slope, larger(bend, spread_d(LEAST_CURVATURE)), at)
 
 
-@cdivision(True)  # turns off the debug build's check for divisors of 0, which does not work for vectors
+@cdivision(True)  # cdivision turns off the debug build's check for divisors of 0, which does not work for vectors
 cdef inline Py_ssize_t choose_partner(const dual_t* d, const vec* Ki, Py_ssize_t i) noexcept nogil:
     """The row whose variable may fall and whose step with row i gains most if bounds are ignored; -1 if none gains."""
     cdef Py_ssize_t v = 0

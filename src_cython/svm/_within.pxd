@@ -56,7 +56,7 @@ cdef inline ends_t side_ends(const lanes_t* side) noexcept nogil:
 
 
 cdef inline sides_t move_within(dual_t* d, const vec* Ki, const vec* Kj, double t) noexcept nogil:
-    """Add t (K_i - K_j) to the gradient, unless Ki is NULL; returns the gradient's extreme values in each class."""
+    """Update the gradient after a step of length t, unless Ki is NULL; returns its extreme values in each class."""
     cdef Py_ssize_t v
     cdef lanes_t positive, negative
     cdef sides_t sides
@@ -76,7 +76,7 @@ cdef inline sides_t move_within(dual_t* d, const vec* Ki, const vec* Kj, double 
     return sides
 
 
-@cdivision(True)  # turns off the debug build's check for divisors of 0, which does not work for vectors
+@cdivision(True)  # cdivision turns off the debug build's check for divisors of 0, which does not work for vectors
 cdef inline Py_ssize_t choose_within(const dual_t* d, const vec* Ki, Py_ssize_t i) noexcept nogil:
     """The row of row i's class whose variable may fall and whose step with row i gains most; -1 if none gains."""
     cdef Py_ssize_t v
@@ -155,7 +155,7 @@ cdef inline Py_ssize_t descend_within(
 
 
 cdef inline double share_of(const dual_t* d, double nu) noexcept nogil:
-    """The sum of |b| that each class must have: nu / 2 times the sum of all bounds, or less if a class has less."""
+    """The sum of |b| in each class: nu / 2 times the sum of all bounds, at most the sum of one class's bounds."""
     cdef Py_ssize_t i
     cdef double positive = 0, negative = 0
     for i in range(d.n):

@@ -9,7 +9,7 @@ ctypedef struct heap_t:
     Py_ssize_t most      # the largest number of rows on the list; of rows with equal keys the first one offered stays
     # (most,): the key of each row on the list; once the list is full, a heap with the smallest key first
     double* key
-    int64_t* row         # (most,): the number of each row on the list
+    int64_t* row         # (most,): the row number that belongs to each key on the list
 
 
 cdef inline bint goes_before(const heap_t* heap, Py_ssize_t a, double key, int64_t row) noexcept nogil:
