@@ -12,9 +12,9 @@
 #     euclidean   x'x + q'q - 2 x'q         manhattan   |x| + |q| + sum (|x_j - q_j| - |x_j| - |q_j|)
 #     dot         - x'q                     cosine      - (x / |x|)'(q / |q|)
 #
-# in float64 (the columns in X's type). Every sum of m terms is off by gamma_m times the sum of its terms' magnitudes,
-# here at most 2 (N_x + N_q), and so is the exact sum, of at most d + 2 roundings, relative to itself. So with
-# e = (8 d + 64) u a row whose exact sum is at most S has
+# in float64 (the columns in X's type). Every sum of m terms is off by at most m u / (1 - m u), for the unit roundoff u,
+# times the sum of its terms' magnitudes, here at most 2 (N_x + N_q), and so is the exact sum, of at most d + 2
+# roundings, relative to itself. So with e = (8 d + 64) u a row whose exact sum is at most S has
 #
 #     N_x (1 - e) + sums  <  S (1 + e) - N_q (1 - e) + 1e-300
 #

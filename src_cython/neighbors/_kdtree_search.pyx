@@ -1,13 +1,15 @@
 # Exact nearest neighbours in few dimensions, by a kd-tree, whose layout `_kdtree_layout.pxd` describes.
 #
-# The screen of a box is the screen of the box's point nearest to the query, with the terms
+# The screen (approximate distance, before the root) of a box, which reaches from low_j to high_j in coordinate j, is
+# that of the box's point nearest to the query, with the terms
 #
 #     gap_j = max(low_j - q_j, q_j - high_j, 0)
 #
 # A row x in the box has |x_j - q_j| >= gap_j, after rounding too, and products, sums and maxima of numbers that are not
 # negative are monotone, fused or not, rounded or not. So no row's screen is smaller than the screen of its box, and a
 # box beyond the bound of `_distance.pxd` holds only rows beyond tau. For Minkowski, whose powers need not be monotone,
-# the sum of a box has a relative error of (d + 6) u, as the sum of a row has; the bound covers both errors.
+# the sum of a box has a relative error of (d + 6) u (u: unit roundoff), as the sum of a row has; the bound covers both
+# errors.
 from cython cimport floating
 from libc.math cimport isnan
 

@@ -6,8 +6,8 @@
 #
 # The vote of neighbour j, at distance d_j, is multiplied by the neighbour's multiplicity, which is 1 or given. The vote
 # is 1, or d_0 / d_j, or given. d_0 / d_j stands for the weight 1 / d_j, which could overflow: it is the same weight
-# times the distance d_0 of the nearest neighbour. It is 1 where d_j = d_0, so that rows at distance 0 outvote all
-# others. Votes are counted in an array of all classes, of which only the entries of the neighbours' classes are
+# times the distance d_0 of the nearest neighbour. It is 1 where d_j = d_0, and if d_0 is 0 it is 0 for all other
+# neighbours. Votes are counted in an array of all classes, of which only the entries of the neighbours' classes are
 # touched, so that a query takes O(k), whatever the number of classes.
 #
 # Leave-one-out finds the prediction for every k from one list of neighbours. From k to k + 1 the sums gain the

@@ -1,4 +1,4 @@
-# The dual of a binary support vector machine.
+# The dual of a binary support vector machine, for the kernel matrix K and the labels y, 1 or -1.
 #
 #     min  1/2 b'Kb - y'b    subject to  1'b = 0,  lower <= b <= upper
 #

@@ -1,4 +1,5 @@
-# The perceptron in dual form, for samples whose kernel values with all support vectors have been computed.
+# The perceptron in dual form, for samples x whose kernel values with all support vectors x_s have been computed. The
+# score of hyperplane k is f_k, its coefficients are a_ks, and a label is y:
 #
 #     f_k(x) = sum_s a_ks (K(x_s, x) + bias);   where y f_k(x) <= 0:  a_k of x += step y
 #

@@ -7,7 +7,7 @@
 #
 # which is positive for class a.
 #
-# A few dense rows have an entry that computes all of this, `score_few`. Its numbers have the same bits as those of
+# `score_few` computes all of this for a few dense rows in one call. Its numbers have the same bits as those of
 # `_values.pyx`, which is faster for many rows.
 from cython cimport floating
 from libc.stdint cimport int32_t, int64_t

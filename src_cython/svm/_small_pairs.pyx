@@ -2,8 +2,8 @@
 # memory.
 #
 # All rows are sorted by class. For a pair (a, b), a < b, coef[b - 1, rows of a] and coef[a, rows of b] are y alpha,
-# where y = 1 for class a, or for class b if there are only two classes. With several values of C, each starts from the
-# solution for the C before.
+# where y = 1 for class a, or for class b if there are only two classes. With several values of C, the problem for each
+# value starts from the solution for the previous value.
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset

@@ -248,8 +248,8 @@ ctypedef struct descent_t:
     int64_t n_begun
     int64_t at                 # the number of rows that the epoch has visited so far, without the rows left out
     uint64_t seed              # the state of the random number generator; it is never 0
-    double high                # the largest gradient with which a row with alpha = 0 is visited in the next epochs
-    # the smallest gradient with which a row with alpha at its upper bound is visited in the next epochs
+    double high                # the largest gradient with which a row with alpha = 0 stays among the rows to visit
+    # the smallest gradient with which a row with alpha at its upper bound stays among the rows to visit
     double low
     double* alpha              # (n,): the dual variable alpha of each row
     double* w                  # (d + 1,): the weights of the d columns and, last, of the bias column

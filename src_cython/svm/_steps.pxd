@@ -142,7 +142,7 @@ cdef inline ends_t move(dual_t* d, const vec* Ki, const vec* Kj, double t) noexc
 cdef inline void compare(
     quotient_t* best, const dual_t* d, const vec* Ki, Py_ssize_t v, vec_d fi, vec_d kii, vec_d at
 ) noexcept nogil:
-    """In each lane, keep row j of vector v as best partner of row i if a step of both rows gains more than before."""
+    """In each lane, keep row j of vector v as the best partner of row i so far if a step of rows i and j gains more."""
     cdef vec_d slope = larger((<vec_d*> d.f)[v] + (<vec_d*> d.fall)[v] - fi, spread_d(0))
     cdef vec_d bend = fmadd_d(spread_d(-2), load(Ki, v * LANES_D), kii + (<vec_d*> d.diagonal)[v])
     keep_largest(best, slope * slope, larger(bend, spread_d(LEAST_CURVATURE)), at)
