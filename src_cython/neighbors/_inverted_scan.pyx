@@ -60,8 +60,8 @@ ctypedef struct sparse_s:
     # a distance
     const double* weight
     const double* query_norm     # (n_queries,): each query's squared norm or, for manhattan, sum of absolute values
-    # (n_query_entries,): for each nonzero entry of the queries, the position in the same column of X from which it is
-    # read on; advances during a search
+    # (n_query_entries,): for each nonzero entry of the queries, the position in the same column of X at which reading
+    # continues; advances during a search
     int64_t* cursor
     # (n_queries,) scratch space: a row whose screen, a quick lower bound, reaches this limit is no neighbour
     double* limit

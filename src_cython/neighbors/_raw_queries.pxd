@@ -74,8 +74,8 @@ cdef inline int measure_norm(
         if norm2_out[0] > 0:
             scale_out[0] = sqrt(norm2_out[0])
     else:
-        # a norm below 1e-140, `_LEAST_NORM` of `fastclf/neighbors/scan.py`, counts as 0: all distances are then
-        # computed
+        # a norm below 1e-140, `_LEAST_NORM` of `fastclf/neighbors/scan.py`, counts as 0: the distances of all rows are
+        # then computed
         error_out[0] = sqrt(norm2_out[0])
         if error_out[0] < 1e-140:
             error_out[0] = 0

@@ -116,7 +116,7 @@ cdef inline void make_feasible(dual_t* d) noexcept nogil:
 
 
 cdef inline void rescale(dual_t* d) noexcept nogil:
-    """Multiply the variables b by the factor of least objective that keeps them within new bounds; update f, too."""
+    """Multiply the variables b by the factor of least objective within new bounds, and update the gradient f."""
     cdef Py_ssize_t i
     cdef double total = 0, square = 0, factor = INFINITY, C
     for i in range(d.n):
