@@ -56,7 +56,7 @@ ctypedef struct column_t:
     Py_ssize_t min_leaf
     Py_ssize_t* cut              # written: the number of rows on the left of the best split; -1: there is no split
     double* threshold            # written if there is a split: values up to this threshold go left
-    double* score                # written: the score of the best split
+    double* score                # written: the score of the best split, which is larger for purer sides
     char* scratch                # scratch space for 2 n + 3 n_classes doubles and their alignment
 
 ctypedef int (*split_float_f)(const float*, const column_t*) noexcept nogil
@@ -68,16 +68,18 @@ ctypedef int (*split_double_f)(const double*, const column_t*) noexcept nogil
 ctypedef struct dual_t:
     Py_ssize_t n
     const double* y              # (n,) y, the label of each row, -1 or 1
-    const double* C              # (n,) C_i, the upper bound of each a_i
-    double* alpha                # (n,) the variables a of the problem; a step of the solver changes them
-    double* grad                 # (n,) the gradient Qa - 1 of the objective; a step of the solver changes it
+    const double* C              # (n,) C_i, the upper bound of each row's variable a_i of the SVM's dual problem
+    # (n,) the variables a of the SVM's dual problem, one for each row; a step of the solver changes two of them
+    double* alpha
+    # (n,) the gradient Qa - 1 of the dual objective 1/2 a'Qa - 1'a of the SVM; a step of the solver updates it
+    double* grad
 
 ctypedef int (*smo_first_f)(const dual_t*, Py_ssize_t*, double*) noexcept nogil
 ctypedef int (*smo_second_f)(const dual_t*, Py_ssize_t, const double*, const double*, Py_ssize_t*) noexcept nogil
 ctypedef int (*smo_step_f)(const dual_t*, Py_ssize_t, Py_ssize_t, const double*, const double*) noexcept nogil
 
-# One-byte codes of n queries, by which a search rules out rows without measuring them. `filter_t` of
-# `neighbors/_code_lists.pxd` explains the fields; each array after `code` has n entries.
+# One-byte codes of n queries, from which a search bounds distances, so as to skip rows without computing their
+# distances. `filter_t` of `neighbors/_code_lists.pxd` explains the fields; each array after `code` has n entries.
 ctypedef struct query_codes_t:
     unsigned char* code          # (n rounded up to a multiple of 4, width) the code of each query, `width` bytes
     double* base
@@ -98,8 +100,8 @@ ctypedef struct neighbors_t:
     const void* X                # (n_rows, n_features) float32 or float64: the rows to search
     const void* metrics          # the metric and its parameters, a metrics_t of `neighbors/_search.pxd` on the C heap
     const unsigned char* allowed  # (n_rows,) 1 for each row that may be found; NULL: all rows may be found
-    # the next fields belong to an index with one-byte codes of its rows, a filter; `neighbors/_code_lists.pxd` and
-    # `neighbors/_encode.pyx` explain them
+    # the next fields belong to an index with one-byte codes of its rows, by which a search skips most rows without
+    # computing their distances; `neighbors/_code_lists.pxd` and `neighbors/_encode.pyx` explain them
     Py_ssize_t width             # the number of bytes of a row's code; 0: the index has no codes
     const unsigned char* code
     const int* half
@@ -127,23 +129,30 @@ ctypedef struct linear_t:
 
 ctypedef struct bayes_t:
     Py_ssize_t width             # the number of classes, rounded up to a multiple of a SIMD vector's length
-    # (n_outputs,) for each class the log joint before the terms of the row's features are added
+    # (n_outputs,) for each class the log joint, log P(x, class), before the terms of the row's features are added
     const double* begin
-    # (width,) zeros, the constant terms that kernels add if `begin` has all constants already
+    # (width,) zeros, which take the place of the constant terms where kernels add them, if `begin` includes these
+    # already
     const double* zero
-    const double* constant       # (width,) for each class the sum of the Gaussians' constant terms; NULL: no Gaussians
-    const double* mean           # (n_features, width) the mean of each feature in each class; NULL: no Gaussians
-    # (n_features, width) the coefficient of each feature's value or, for Gaussians, of its squared distance from the
-    # mean; for categories (n_entries, width): log probabilities
+    # (width,) for each class the sum over the features of the constant terms of Gaussian log densities; NULL: the model
+    # is not Gaussian
+    const double* constant
+    # (n_features, width) the mean of each feature in each class; NULL: the model is not Gaussian
+    const double* mean
+    # (n_features, width) for each class the coefficient of each feature's value or, in a Gaussian model, of its squared
+    # distance from the mean; for categories, a row of log probabilities for each category of each feature
     const double* weight
-    # (n_features + 1,) the row of `weight` at which each feature's categories begin; NULL: features are numbers
+    # (n_features + 1,) the row of `weight`, here a table of log probabilities, at which each feature's categories
+    # begin; NULL: features are numbers
     const int64_t* first
     bint binary                  # whether feature values are replaced by 1 above `threshold`, and by 0 otherwise
     double threshold
     bint nonnegative             # whether negative feature values are refused
-    # (n_features, width) 1 if a value above 0 makes the class impossible, else 0; NULL: none does
+    # (n_features, width) 1 if a feature value above 0 has probability 0 in the class, so that the class is impossible,
+    # else 0; NULL: all entries would be 0
     const double* impossible
-    # (n_features, width) 1 if the value 0 makes the class impossible, else 0; NULL: it never does
+    # (n_features, width) 1 if the feature value 0 has probability 0 in the class, so that the class is impossible, else
+    # 0; NULL: all entries would be 0
     const double* wanted
     # (n_outputs,) for each class the number of features whose value 0 makes the class impossible
     const double* n_wanted
@@ -188,27 +197,29 @@ ctypedef struct table_t:
     const int* factors
     const int* degree            # (inner.n_features,) the number of factors of each product of columns
     const int* levels            # the number of categories of each column; -1: the column has numbers
-    # for each column the index of its first category in `code`, `value` and `begin`; a column's categories are sorted
-    # by the bytes of their texts
+    # for each column the index of its first category in the arrays `code`, `value` and `begin`, which have an entry for
+    # each category of each column; a column's categories are sorted by the bytes of their texts
     const int64_t* first
     const int* code              # the code of each category: its index in the list of its column's categories
     const double* value          # the number that each category's text spells; NaN if it spells none
     const int64_t* begin         # the index in `texts` at which each category's text begins
     const char* texts            # the texts of all categories, each with a zero byte at its end
 
-# The log densities of naive Bayes with a distribution for each column; `MixedColumn` of `fastclf/embedding/forms.py`
-# explains the terms.
+# The log densities of naive Bayes whose columns have different kinds of distributions, such as normal or categorical;
+# `MixedColumn` of `fastclf/embedding/forms.py` explains how a value chooses or computes a term.
 ctypedef struct mixed_t:
     const double* begin          # (n_outputs,) the constant term of each class's log density
     # (n_features,) the index of each column's kind in `MIXED_KINDS` of `fastclf/embedding/forms.py`
     const int* kind
-    # (n_features,) the number of each column's cells: the values, or cuts, by which a term is chosen
+    # (n_features,) the number of each column's cells, which are the values of a category, or the cuts between the bins
+    # of a number; the cell of x chooses its term of the log density
     const int* size
     const int* whole             # (n_features,) 1 if the column may have whole numbers only, else 0
-    # (n_features,) the index in `terms` of each column's first cell
+    # (n_features,) the index in `terms` at which the numbers of each column begin: its cells, then its log density's
+    # terms
     const int64_t* start
-    # for each column its cells (the values, or cuts, by which a term is chosen), then its terms of the log density; a
-    # term is n_outputs numbers, one for each class
+    # for each column its cells (the values that it may have, or the cuts between its bins), then the terms of its log
+    # density, among which the cell of a value chooses; a term has one number for each class
     const double* terms
     bint missing                 # whether missing values add nothing to log densities; otherwise they are refused
 

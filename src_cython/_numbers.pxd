@@ -55,7 +55,7 @@ cdef inline rows_t rows_of(object X) except *:
     cdef rows_t rows
     cdef char letter
     PyObject_GetBuffer(X, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
-    # the letter of the buffer format has a prefix if the array is not aligned
+    # the letter of the type in a buffer's format follows a prefix for the byte order if the array is not aligned
     letter = view.format[1] if view.format[0] in b"@=<>!^" else view.format[0]
     rows.data, rows.d, rows.itemsize = <const char*> view.buf, view.shape[1], view.itemsize
     PyBuffer_Release(&view)

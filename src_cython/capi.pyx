@@ -101,8 +101,8 @@ cdef Py_ssize_t scratch_size(const fastclf_model* model, Py_ssize_t n, Py_ssize_
         return 8 * n * d + scratch_bytes(d) + (codes_bytes(d, width, n, max(k, 1)) if width else 0)
     if m.kind == FASTCLF_TREE:
         return 8 * n
-    # Space for the scores of a tile of rows; naive Bayes also needs space for rows and counts, and a support vector
-    # machine for a row, kernel values and votes.
+    # The number of bytes of scratch space for the scores of a tile of rows. Naive Bayes also needs space for copies of
+    # rows and for counts, and a support vector machine for a copy of a row, its kernel values and the votes.
     return 8 * (4 * d + (TILE + 1) * m.n_outputs + m.machine.n_support + m.n_classes) + 512
 
 

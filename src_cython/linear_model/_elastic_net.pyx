@@ -29,7 +29,7 @@ cdef inline double violation_of(double u, double G, double edge) noexcept nogil:
 
 
 cdef inline double minimum(double u, double G, double h, double edge) noexcept nogil:
-    """The value of a coordinate at the minimum along it, where h > 0 is the second derivative of the smooth part."""
+    """The coordinate's value where quadratic + L1 term is least; h > 0: the second derivative of the quadratic."""
     cdef double z = h * u - G
     if z > edge:
         return (z - edge) / h
@@ -79,12 +79,15 @@ cdef struct state_t:
     const long long* starts
     const int* rows          # the row number of each entry of the sparse columns
     const double* x          # the values of the entries of sparse columns, or the dense columns (p, n)
-    # (K, n): the weight of each row times p (1 - p) if K is 1, else times p, where p is the probability of the class
+    # (K, n): for each of K classes the weight of each row times p (or p (1 - p), for K = 1), where p is the row's
+    # probability of the class
     const double* weight
-    const double* share      # (K, n): the probability p of each class for each row; used with K > 1
-    # (K, n): the change of each row's scores since the start of the sweeps; updated
+    const double* share      # (K, n): the probability p of each of K classes for each of n rows; used with K > 1
+    # (K, n): for each of K classes the change of each row's score since the sweeps of coordinate descent began; updated
+    # by each step
     double* s
-    # (n,): for each row the sum over the classes of probability times change of score; updated; used with K > 1
+    # (n,): for each row the sum over the K classes of probability times change of score since the sweeps began; updated
+    # by each step; used with K > 1
     double* mean
 
 
@@ -116,7 +119,7 @@ cdef double slope(const state_t* t, Py_ssize_t k, Py_ssize_t j) noexcept nogil:
 
 
 cdef void move(const state_t* t, Py_ssize_t k, Py_ssize_t j, double step) noexcept nogil:
-    """Move coordinate j of class k by `step`, and update the changes of the rows' scores."""
+    """Change the coefficient of class k and column j by `step`, and update the changes of the rows' scores."""
     cdef Py_ssize_t e, i, n = t.n
     cdef double* s = t.s + k * n
     cdef const double* x = t.x + j * n
@@ -297,7 +300,7 @@ def add_products(
                     continue
                 x = data[e]
                 a = columns.indptr[j]
-                # the loop need not test for an empty column, since row i has an entry in column j
+                # no test for an empty column is needed, since column j has at least the entry of row i
                 while columns.indices[a] <= i:
                     row[columns.indices[a]] += x * entries[a]
                     a += 1

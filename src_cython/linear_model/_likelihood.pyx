@@ -53,43 +53,50 @@ cdef struct pass_t:
     Py_ssize_t d               # the number of columns of X
     Py_ssize_t ld
     Py_ssize_t n_classes       # the number K of sets of parameters: 1 for two classes, else the number of classes
-    # the number K of sets of parameters, rounded up to a multiple of a SIMD vector's length unless it is 1; used with
-    # sparse rows
+    # the number K of sets of parameters, rounded up to a multiple of a SIMD vector's length unless it is 1, to which
+    # the columns of W and grad are padded for sparse rows
     Py_ssize_t width
     const int* codes           # (n,) the index of each row's class
     const double* weights      # (n,) the weight of each row, or NULL if all are 1
     # the value of the column that is added to each row for the intercept: 1, or 0 without intercept
     double bias
-    const double* shift        # (d,), the numbers that are subtracted from each dense row
-    # (d,): the factors by which each dense row is multiplied after the subtraction of `shift`
+    # (d,) for each column the number that is subtracted to centre dense rows; sparse rows are not centred
+    const double* shift
+    # (d,) for each column the factor that scales its values in dense rows, after `shift` is subtracted
     const double* factor
-    const double* W            # (K, ld) the parameters, a row for each class; for sparse rows (d + 1, width)
+    # (K, ld) the parameters, for each of K classes a row of d + 1 numbers padded to ld; for sparse rows (d + 1, width)
+    const double* W
     curvature_t curvature
-    bint margins               # whether the least margin of all rows is computed too
+    # whether the pass also finds the least margin of all rows: the score of a row's class minus the best other score
+    bint margins
     # (3,) the sum of the losses, the least margin, and the derivative with respect to the intercept, which only
     # `pass_plain` computes
     double* sums
-    double* grad               # the gradient of the loss, with the shape of W
+    double* grad               # the gradient of the loss with respect to the parameters W, in the layout of W
     # (blocks, d + 1, ld) the second derivatives: one block, one for each class, or one for each pair of classes
     double* hess
-    # (n, width): for sparse rows, the array to which the derivatives of the weighted losses with respect to the scores
-    # are written, instead of a sum in grad; NULL: grad is summed
+    # (n, width): for sparse rows, the array for the derivatives of each row's weighted loss with respect to its scores,
+    # if these are written instead of the gradient; NULL: the gradient is added to `grad`
     double* residuals
     # the fields from `s` on are scratch space for one panel of rows
-    double* s                  # (K, ROWS): a panel's scores, then its losses' derivatives with respect to the scores
-    double* weight             # (ROWS,): the weight of each row of a panel; 0 after the last row of X
+    # (K, ROWS): the scores of a panel's rows for K classes, later replaced by the losses' derivatives with respect to
+    # them
+    double* s
+    # (ROWS,): the weight of each row of a panel; 0 for the rows by which the last panel is filled up
+    double* weight
     # (ROWS,): for two classes the second derivative of each row's weighted loss with respect to the score; for more
-    # classes 1 / weight of each row, or 0 if the weight is 0
+    # classes 1 / weight of each row (0 if the weight is 0), a factor of the product of two weighted probabilities
     double* bend
-    # (ROWS, ld): a panel of dense rows, centred and scaled; for sparse rows the scores of one row
+    # (ROWS, ld): a panel of ROWS dense rows, centred, scaled, and padded to ld columns; for sparse rows, the scores of
+    # a single row
     double* z
-    double* zt                 # (ld, ROWS): the rows of a panel, transposed
-    # (d + 1, ROWS): the columns of a panel, each value multiplied by the second derivative of its row's weighted loss
+    double* zt                 # (ld, ROWS): a panel's ROWS rows of ld numbers, transposed
+    # (d + 1, ROWS): a panel, transposed, whose rows are multiplied by the second derivatives of their weighted losses
     double* az
 
 
 cdef void load_rows(pass_t* p, const floating* x, Py_ssize_t n_rows) noexcept nogil:
-    """Load the rows x of a panel as z = ((x - shift) * factor, bias), padded with zeros to ld columns and ROWS rows."""
+    """Load rows x as a panel z = ((x - shift) * factor, bias), padded with zeros to ld columns and ROWS rows."""
     cdef Py_ssize_t _i, j, d = p.d, n_whole = d // LANES_D
     cdef const double* shift = p.shift
     cdef const double* factor = p.factor
@@ -117,7 +124,9 @@ cdef void transpose_panel(pass_t* p) noexcept nogil:
         for j in range(0, p.d + 1, 4):
             if j + 4 <= p.ld:
                 transpose_4_by_4_d(p.z + i * p.ld + j, p.ld, p.zt + j * ROWS + i, ROWS)
-            else:  # a vector has fewer than four lanes, so that fewer than four columns may be left
+            # a SIMD vector has fewer than four lanes, so that a row, padded to whole vectors, may end with fewer than
+            # four columns
+            else:
                 transpose_rest(p, i, j)
 
 
@@ -164,7 +173,7 @@ cdef void score_rows(
 cdef void add_rows(
     double* g, const double* r, const floating* x, Py_ssize_t stride, Py_ssize_t n_vectors
 ) noexcept nogil:
-    """Add the rows of a panel, each times its factor in r, to the gradient g; rows are `stride` numbers apart."""
+    """Add the rows x of a panel, multiplied by their losses' derivatives r, to the gradient g; `stride`: row length."""
     cdef Py_ssize_t i, v = 0
     cdef const floating* row
     cdef vec_d c, g0, g1, g2, g3
@@ -224,9 +233,10 @@ cdef void link_two(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nogi
                 p.sums[1] = sign[i]
 
 
-@cdivision(True)  # the debug build's check for division by zero cannot be compiled for vectors
+# the debug build's check for division by zero is off here, because it cannot be compiled for SIMD vectors
+@cdivision(True)
 cdef void link_more(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nogil:
-    """For more than two classes: replace scores by weight times probability, and add the weighted losses to sums[0]."""
+    """With more than two classes: replace a panel's scores by weight times probability, and add up weighted losses."""
     cdef double most[ROWS]
     cdef double total[ROWS]
     cdef double correct[ROWS]
@@ -274,7 +284,9 @@ cdef void fill_az(pass_t* p, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
             (<vec_d*> (p.az + j * ROWS))[v] = (<const vec_d*> a)[v] * (<const vec_d*> (p.zt + j * ROWS))[v]
 
 
-@cdivision(True)  # the debug build's check for division by zero cannot be compiled in functions that return vectors
+# the debug build's check for division by zero is off here, because it cannot be compiled in functions that return SIMD
+# vectors
+@cdivision(True)
 cdef inline vec_d curvature_of(const pass_t* p, Py_ssize_t k, Py_ssize_t m, Py_ssize_t v) noexcept nogil:
     """The second derivatives of weighted losses with respect to the scores of classes k and m, for vector v of rows."""
     cdef Py_ssize_t j
@@ -299,7 +311,7 @@ cdef inline bint is_wanted(const pass_t* p, Py_ssize_t k, Py_ssize_t m) noexcept
 
 
 cdef void add_curvature(pass_t* p) noexcept nogil:
-    """Add the second derivatives of a panel of dense rows to the upper half of each block of `hess`."""
+    """Add second derivatives of a panel of dense rows to `hess`: the tiles on or right of each block's diagonal."""
     cdef Py_ssize_t k, m
     cdef double* hess = p.hess
     for k in range(p.n_classes):
@@ -311,7 +323,7 @@ cdef void add_curvature(pass_t* p) noexcept nogil:
 
 
 cdef void link(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
-    """Add a panel's losses, and replace its scores by the losses' derivatives, which with K > 1 are unfinished."""
+    """Add a panel's losses, and replace its scores by derivatives, which `finish_residual` completes if K > 1."""
     cdef Py_ssize_t i
     for i in range(n_rows):
         p.weight[i] = 1 if p.weights is NULL else p.weights[first + i]
@@ -327,7 +339,7 @@ cdef void link(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
 
 
 cdef void finish_residual(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
-    """With K > 1, finish the derivatives of a panel's losses: subtract each row's weight from that of its own class."""
+    """With K > 1, complete the derivatives of a panel's losses: subtract a row's weight from that of its class."""
     cdef Py_ssize_t i
     if p.n_classes > 1:
         for i in range(n_rows):
@@ -337,7 +349,7 @@ cdef void finish_residual(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexce
 cdef void pass_dense(
     pass_t* p, const floating* X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step
 ) noexcept nogil:
-    """Add the loss and its derivatives for every step-th panel from start to stop; rows are centred and scaled."""
+    """Add loss and derivatives for every step-th panel from start to stop, of dense rows, centred and scaled."""
     cdef Py_ssize_t panel = start, first, n_rows, K = p.n_classes
     while panel < stop:
         first = panel * ROWS
@@ -397,7 +409,7 @@ cdef void pass_plain(
 cdef void add_sparse_curvature(
     pass_t* p, const csr_t* X, const floating* value, Py_ssize_t first, Py_ssize_t n_rows
 ) noexcept nogil:
-    """Add the second derivatives of the losses of a panel of sparse rows to `hess`."""
+    """Add second derivatives of a panel of sparse rows to the upper triangle of each block of `hess`."""
     cdef Py_ssize_t i, j, k, m, e, f, v
     cdef double weighted
     cdef double* hess = p.hess
@@ -587,7 +599,7 @@ def sparse(X, const floating[::1] data, Py_ssize_t start, Py_ssize_t stop, Py_ss
 
 
 def moments(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, state, double[:, ::1] found):
-    """Update found (3, ld), each column's sum, sum of squares and largest size, by the panels [start, stop) of X."""
+    """Update each column's sum, sum of squares and largest absolute value in `found` by panels [start, stop) of X."""
     cdef pass_t p = pass_of(state, X.shape[0])
     cdef Py_ssize_t panel, first, n_rows, i
     require(p.d == X.shape[1] and found.shape[1] == p.ld)

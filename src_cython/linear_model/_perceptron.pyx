@@ -32,8 +32,9 @@ from linear_model._samples cimport (
 )
 from _status cimport FASTCLF_OK
 
-# The state of an epoch of n learners, from an `Epoch` of `epochs.py`. A learner is one hyperplane, or all of them in
-# joint learning.
+# The state of an epoch, a pass of the perceptron over the samples, from an `Epoch` of `epochs.py`. It trains n
+# learners, each of which learns and stops by itself: a learner is one hyperplane or, in joint learning of the classes,
+# all of them.
 ctypedef struct epoch_t:
     bint intercept
     double eta
@@ -47,44 +48,65 @@ ctypedef struct epoch_t:
     # (m,): for averaged intercepts, the sum of t times the step over all steps so far, where t is the number of the
     # step's sample; else NULL
     double* lag_b
-    # (n,): for each learner the sum of -y f over its mistakes, where f is the score and y the label, 1 or -1
+    # (n,): for each of n learners the sum over its mistakes of -y f, where f is the score and y the label, 1 or -1; a
+    # learner is one hyperplane or, in joint learning, all of them
     double* loss
-    # (n,): for each learner the least y f over the samples without a mistake, where f is the score and y the label
+    # (n,): for each of n learners (one hyperplane or, in joint learning, all of them) the least y f over its correct
+    # samples, where f is the score and y the label
     double* margin
-    int64_t* mistakes      # (n,): the number of mistakes of each learner in the epoch
-    int64_t* since         # (n,): for each learner the number of the first sample after its last mistake
-    # (n,): the length of each learner's longest run without a mistake; NULL unless the pocket algorithm needs it
+    # (n,): for each of n learners (one hyperplane or, in joint learning, all of them) the number of mistakes in the
+    # epoch
+    int64_t* mistakes
+    # (n,): for each of n learners (one hyperplane or, in joint learning, all of them) the number of the first sample
+    # after its last mistake, at which its current run without a mistake began
+    int64_t* since
+    # (n,): for each of n learners (one hyperplane or, in joint learning, all of them) the length of its longest run
+    # without a mistake; NULL unless the pocket algorithm, which keeps the weights of this run, is used
     int64_t* record
     double* square         # the largest squared norm |x|^2 of a row so far; NULL once an epoch has read all rows
     int64_t t              # the number of the next sample, counted from the start of the training
-    int64_t n_logged       # the number of mistakes in the log; 0 without a log
-    int64_t* log_sample    # the number t of the sample of each mistake in the log; NULL without a log
-    int64_t* log_row       # the row number of each mistake in the log; NULL without a log
-    double* log_step       # the length of the step after each mistake in the log; NULL without a log
+    # the number of mistakes in the log, which is kept for a voted perceptron only; 0 without a log
+    int64_t n_logged
+    # for each mistake in the log (kept for a voted perceptron only) the number t of its sample; NULL without a log
+    int64_t* log_sample
+    # the row number of each mistake in the log (the mistakes of the current range of samples, from which a voted
+    # perceptron rebuilds its weight vectors); NULL without a log
+    int64_t* log_row
+    # for each mistake in the log (kept for a voted perceptron only) the length of the step that it caused; NULL without
+    # a log
+    double* log_step
 
-# The state of the regularisation (L1, L2) of n hyperplanes, from a `Shrinking` of `epochs.py`.
+# The state of the L1 and L2 penalties on the weights of n hyperplanes during an epoch of the perceptron, from the
+# arrays of a `Shrinking` of `epochs.py`.
 ctypedef struct shrinking_t:
     double alpha
     double l1_ratio
-    double* scale          # (n,): for each hyperplane the number by which its stored weights are multiplied to give w
-    double* square         # (n,): for each hyperplane the squared L2 norm of its stored weights
-    double* size           # (n,): for each hyperplane the L1 norm of its stored weights
-    # (n,): for each hyperplane the sum so far of the amounts by which the L1 penalty moves each weight towards 0
+    # (n,): for each of n hyperplanes the factor by which its stored weights are multiplied to give w, so that the L2
+    # penalty changes one number only
+    double* scale
+    # (n,): for each of n hyperplanes the squared L2 norm of its stored weights, from which the L2 penalty in the loss
+    # is computed
+    double* square
+    # (n,): for each of n hyperplanes the L1 norm of its stored weights, from which the L1 penalty in the loss is
+    # computed
+    double* size
+    # (n,): for each of n hyperplanes the distance that the L1 penalty should have moved each weight towards 0 so far; a
+    # weight is moved only when a row has its column
     double* due
-    # (n, d): for each weight the signed sum of its moves by the L1 penalty so far
+    # (n, d): for each weight the signed distance that the L1 penalty has moved it so far
     double* paid
 
 
 cdef enum:
-    # with n hyperplanes, the squared norms of n times this number of rows are computed at a time; the hyperplanes learn
-    # from these rows directly afterwards, while the rows are in a cache
+    # the largest squared norm of a row is updated for n times this number of rows at a time, for n hyperplanes; the
+    # hyperplanes then learn from these rows while they are still in a cache
     MEASURED = 64
 
 cdef double[2] SIGN = [-1, 1]  # the sign of a label is looked up, because a processor cannot predict a branch on labels
 
 
 cdef inline bint ends_record(epoch_t* s, Py_ssize_t k, int64_t t) noexcept nogil:
-    """Whether a mistake at sample t ends learner k's longest run of correct samples; true once for each such run."""
+    """Whether a mistake at sample t ends learner k's longest run of correct samples so far, which is then recorded."""
     if s.record == NULL or t - s.since[k] <= s.record[k]:
         return False
     s.record[k] = t - s.since[k]
@@ -94,7 +116,7 @@ cdef inline bint ends_record(epoch_t* s, Py_ssize_t k, int64_t t) noexcept nogil
 cdef inline double note_mistake(
     const rows_t* r, epoch_t* s, Py_ssize_t k, double z, double weight, Py_ssize_t row
 ) noexcept nogil:
-    """Record a mistake of learner k on the current sample, where z is label times score; returns the step's length."""
+    """Record a mistake of learner k on the current sample; z is label times score. Returns the step's length."""
     cdef double step = s.eta * (weight if r.cost == NULL else weight * r.cost[row])
     s.loss[k] -= z
     s.mistakes[k] += 1
@@ -296,7 +318,7 @@ cdef double best_rival(
 cdef Py_ssize_t learn_jointly(
     const rows_t* r, const hyperplanes_t* p, epoch_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """Learn from samples [start, stop) with the hyperplanes of all classes jointly, as one learner."""
+    """Learn from samples [start, stop) with the hyperplanes of all classes jointly; a mistake moves two of them."""
     cdef Py_ssize_t sample, row, n, target, rival
     cdef const int* index
     cdef const floating* x
@@ -480,7 +502,7 @@ cdef object fill_hyperplanes(hyperplanes_t* p, hyperplanes):
 
 
 cdef object fill_epoch(epoch_t* s, epoch):
-    """Set the fields of the struct s, the state of an epoch, from an `Epoch`; no mistakes are logged yet."""
+    """Set the fields of the struct s, the state of an epoch, from an `Epoch`; the log of mistakes is empty."""
     s.intercept = epoch.intercept
     s.eta = epoch.eta
     s.to_w = doubles(epoch.to_w)
@@ -554,7 +576,10 @@ def count_wrong(
     const floating[::1] data, samples, hyperplanes, bint joint, Py_ssize_t start, Py_ssize_t stop,
     double[::1] wrong_out, double[::1] margin_out,
 ):
-    """Add the weights of each learner's mistakes to wrong_out, and lower margin_out to its least label times score."""
+    """Add the weights of each learner's mistakes to wrong_out; lower margin_out to its least label times score.
+
+    A learner is a hyperplane or, in joint learning, all of them.
+    """
     cdef rows_t r
     cdef hyperplanes_t p
     cdef const floating* x = &data[0] if data.shape[0] else NULL

@@ -29,19 +29,21 @@ ctypedef struct rows_t:
     # (n_rows,): the factor of the length of each row's step, for example its sample weight; NULL: all factors are 1
     const double* cost
 
-ctypedef fused number:  # the type of weights w, while `floating` is the type of rows
+ctypedef fused number:  # the type of the weights of a hyperplane; the type of the rows is `floating`
     float
     double
 
 ctypedef struct hyperplanes_t:
     Py_ssize_t n           # the number of hyperplanes: 1, or the number of classes
     const int* positive    # (n,): the index of the class on each hyperplane's positive side
-    double* w              # (n, d): the weight vector of each hyperplane
-    double* b              # (n,): the intercept of each hyperplane
-    # (n,): the class weight of each hyperplane's positive class, a factor of the steps on its samples; in joint
-    # learning the class weight of class k
+    double* w              # (n, d): the weight vector w of each of n hyperplanes
+    double* b              # (n,): the intercept of each of n hyperplanes
+    # (n,): the class weight of each hyperplane's positive class, a factor of its steps on samples of this class; in
+    # joint learning, where hyperplane k belongs to class k, the weight of class k
     const double* up
-    const double* down     # (n,): the class weight of all other classes, a factor of the steps on their samples
+    # (n,): for each hyperplane the class weight of all classes but the positive one, a factor of its steps on their
+    # samples
+    const double* down
 
 
 cdef inline vec_d load(const number* x) noexcept nogil:
@@ -120,7 +122,7 @@ cdef inline const floating* find_row(
     const rows_t* r, const floating* data, Py_ssize_t sample, Py_ssize_t end, Py_ssize_t* row, const int** index,
     Py_ssize_t* n,
 ) noexcept nogil:
-    """A pointer to a sample's row of values; writes the row's number, columns (NULL if dense) and length n."""
+    """The address of a sample's values; also writes its row number, column numbers (NULL: dense), number of values."""
     row[0] = sample if r.order == NULL else r.order[sample]
     if r.indptr == NULL:
         prefetch_row(r, data, sample + AHEAD, end)

@@ -51,7 +51,7 @@ cdef inline vec_d load(const floating* x) noexcept nogil:
 cdef inline double finish(
     vec_d s, const floating* x, const double* w, double b, Py_ssize_t whole, Py_ssize_t d
 ) noexcept nogil:
-    """The score of row x: the sum of s over lanes, for the first `whole` columns, plus the other columns and b."""
+    """A dense row's score: the lanes of s, which sum the first `whole` columns, the other columns' terms, and b."""
     cdef double total = sum_d(s)
     cdef Py_ssize_t j
     for j in range(whole, d):
@@ -140,7 +140,7 @@ cdef void score_row(
 cdef void score_rows(
     const floating* X, const double* W, const double* b, Py_ssize_t n_rows, Py_ssize_t d, Py_ssize_t K, double* out
 ) noexcept nogil:
-    """Write the scores (n_rows, K) of at most ROWS dense rows for all K classes."""
+    """Write the scores (n_rows, K) of a tile, at most ROWS dense rows, for all K classes."""
     cdef Py_ssize_t k, last, r
     if n_rows < ROWS:
         for r in range(n_rows):
@@ -204,9 +204,10 @@ cdef inline void score_two_rows(
 cdef void score_few_by_column(
     const csr_t* X, const floating* value, Py_ssize_t row, const sparse_t* s, const weight_t* W, double* out
 ) noexcept nogil:
-    """Write the scores of a sparse row for fewer classes than vector lanes, from coefficients stored by column."""
+    """Write a sparse row's scores if a SIMD vector has more lanes than there are classes; W is stored by column."""
     cdef Py_ssize_t e, i, j, K = s.n_classes, stride = s.column_stride
-    # columns before this one can be loaded as whole vectors; from later columns, a vector would end beyond W
+    # the number of first columns whose coefficients of all classes can be loaded as a whole SIMD vector; for the other
+    # columns a vector would extend beyond the end of W
     cdef Py_ssize_t whole = X.n_columns - (LANES_D - K + stride - 1) // stride
     cdef double lanes[LANES_D]
     cdef vec_d sums = spread_d(0)

@@ -29,42 +29,53 @@ cdef struct gaussians_t:
     # the number epsilon, which is added to all variances, as a share of the largest variance of a column
     double smoothing
     double epsilon
-    double steepest          # the largest 1 / variance of any class and column
+    # the largest 1 / variance of any class and column; times a change of epsilon, it is an upper bound of the relative
+    # change of any variance
+    double steepest
     const double* count      # (n_classes + 1,) the number of rows of each class, then of all rows
     const double* mean       # (n_classes + 1, d) the mean of each column in each class, then over all rows
     # (n_classes + 1, d) each column's sum of squares about the mean, in each class, then over all rows
     const double* squares
-    # (2, n_classes) the log prior of each class, with all rows and without one row of the class
+    # (2, n_classes) the log prior of each class: first if all rows are counted, then if one row of the class is left
+    # out
     const double* log_prior
     const double* inverse    # (n_classes, d) 1 / v, where v is the variance of the column in the class
     # (n_classes, 3) for each class the sum over columns of log v, the sum of 1 / v, and the largest 1 / v, where v is
     # the variance of the column in the class
     const double* sums
-    Py_ssize_t width         # the number of classes, rounded up to a multiple of a SIMD vector's length
-    # (d, width) A = 1 / variance; the log joint of a row is base - 1/2 sum_j t_j (A_j t_j + B_j), where t is the row
-    # minus the mean of all rows
+    # the number of classes, rounded up to a multiple of a SIMD vector's length, by which A, B and base are padded
+    Py_ssize_t width
+    # (d, width) the coefficient A = 1 / variance of each column and class; with it log P(x, class) = base - 1/2 sum_j
+    # t_j (A_j t_j + B_j), where t is x minus the mean of all rows
     const double* A
-    # (d, width) B = -2 (mean of the class - mean of all rows) / variance; the log joint of a row is base - 1/2 sum_j
-    # t_j (A_j t_j + B_j), where t is the row minus the mean of all rows
+    # (d, width) the coefficient B = -2 (mean of the class - mean of all rows) / variance of each column and class; with
+    # it log P(x, class) = base - 1/2 sum_j t_j (A_j t_j + B_j), where t is x minus the mean of all rows
     const double* B
-    const double* base       # (width,) the log joint of each class at the mean of all rows
-    const double* top        # (n_classes,) the log joint of each class at the mean of the class, where it is highest
-    double highest           # the largest entry of `top`, the highest log joint of any class at any row
-    # a bound of the rounding error of a log joint; a share of the log joint's size must be added
+    # (width,) for each class log P(x, class) at x = mean of all rows, the point about which the log joints of all rows
+    # are expanded in squares
+    const double* base
+    # (n_classes,) the highest log joint, log P(x, class), of each class, which is at the mean of the class
+    const double* top
+    # the highest log joint of any class at any row, an upper bound for each row: the largest entry of `top`
+    double highest
+    # an upper bound of the rounding error of a log joint near 0; for other log joints a share of their size is added to
+    # it
     double off
 
 
-# The results of leave-one-out for the rows of a call, in arrays whose first entry is for row 0 of X.
+# The results of leave-one-out predictions; each array has an entry for each row of X.
 cdef struct left_out_t:
-    int32_t* code   # the predicted class of each row, by the fit without the row
-    uint8_t* lost   # for each row, 1 if too few digits remain, so that the caller must fit again without the row
+    int32_t* code   # for each row the class that the model predicts if it is fitted without this row
+    # for each row, 1 if the subtraction of the row left too few digits, so that the caller must fit without the row;
+    # else 0
+    uint8_t* lost
 
 
 cdef inline void leave_out_rows(
     const gaussians_t* g, const rows_t* X, const int32_t* code, Py_ssize_t start, Py_ssize_t stop, left_out_t* out,
     double* scratch
 ) noexcept nogil:
-    """Predict the class of rows [start, stop), each by the fit without it; `scratch` has 4 (d + width) doubles."""
+    """Predict each of the rows [start, stop) by a model fitted without it; `scratch` has 4 (d + width) doubles."""
     cdef Py_ssize_t d = g.d, i, j, r, first = start
     cdef double share = 1 / (g.count[g.n_classes] - 1), t, delta
     cdef const double* centre = g.mean + g.n_classes * d
@@ -78,8 +89,8 @@ cdef inline void leave_out_rows(
         score_four(g, scratch, joint)
         for r in range(min(4, stop - first)):
             i = first + r
-            # delta, the change of epsilon, has either sign; the bound of its size comes from the column with the
-            # largest sum of squares
+            # delta, the change of epsilon, has either sign; this is an upper bound of its size, from the column with
+            # the largest sum of squares, which grows most without the row
             t = scratch[r * d + g.widest]
             delta = (g.epsilon + g.smoothing * t * t * (1 + share)) * share
             out.lost[i] = 0
@@ -90,7 +101,7 @@ cdef inline void leave_out_rows(
 
 
 cdef inline void score_four(const gaussians_t* g, const double* t, double* joint) noexcept nogil:
-    """Write the log joints of four rows by the fit with all rows; t: the four rows minus the mean of all rows."""
+    """Write log P(x, class) of four rows x for the model of all rows; t: the four rows minus the mean of all rows."""
     cdef Py_ssize_t d = g.d, j, k, v
     cdef vec_d a, b, t0, t1, t2, t3, s0, s1, s2, s3
     cdef const vec_d* base
@@ -125,7 +136,7 @@ cdef inline void score_four(const gaussians_t* g, const double* t, double* joint
 # h = Q n / (n - 1)^2 + rho, if the change of epsilon changes each variance by at most a share rho of it. The other
 # classes are bounded in the same way. The bound of a class is monotone in its log joint, so the best two classes
 # decide.
-@cdivision(True)  # the row may be the only one of its class, so that n is 1 and 1 / (n - 1) is infinite
+@cdivision(True)  # n is 1 and 1 / (n - 1) infinite if the row is the only one of its class; then no class is certain
 cdef inline int32_t certain_class(const gaussians_t* g, const double* joint, Py_ssize_t c, double rho) noexcept nogil:
     cdef Py_ssize_t k
     cdef int32_t found = 0
@@ -147,7 +158,7 @@ cdef inline int32_t certain_class(const gaussians_t* g, const double* joint, Py_
 
 
 cdef inline int32_t class_without(const gaussians_t* g, const double* x, Py_ssize_t c, uint8_t* lost) noexcept nogil:
-    """The predicted class of row x, of class c, by the fit without x; sets `lost` if too few digits remain."""
+    """The predicted class of row x, of class c, by the model without x; sets `lost` if too few digits are left."""
     cdef Py_ssize_t d = g.d, all = g.n_classes, k
     cdef int32_t found = 0
     cdef double n, score, best = -INFINITY, left, delta
@@ -175,7 +186,7 @@ cdef inline int32_t class_without(const gaussians_t* g, const double* x, Py_ssiz
 cdef inline double largest_left(
     const double* x, Py_ssize_t d, const double* m, const double* M, double n, uint8_t* lost
 ) noexcept nogil:
-    """The largest sum of squares of a column without row x; sets `lost` if one loses over half of its digits."""
+    """The largest sum of squares of any column without row x; sets `lost` if one loses more than half of its digits."""
     cdef Py_ssize_t j = 0
     cdef double t, left, largest = 0, missing = 0, share = n / (n - 1)
     cdef vec_d u, v, high = spread_d(0), low = spread_d(0)
@@ -201,7 +212,7 @@ cdef inline double largest_left(
 cdef inline double near_distance(
     const double* x, Py_ssize_t d, const double* m, const double* inverse, double delta
 ) noexcept nogil:
-    """The sum over columns of (x - mean)^2 / (variance + delta) in a class, to first order in the change delta."""
+    """The sum over columns of (x - mean)^2 / (variance + delta) in a class, to first order in the small delta."""
     cdef Py_ssize_t j = 0
     cdef double t, total
     cdef vec_d u, w, s = spread_d(0)
@@ -221,7 +232,8 @@ cdef inline double near_distance(
 # The sum over columns of (x - m)^2 / v + log(v / u), for the mean m and variance v of class k by the fit without row x,
 # and the variance u by the fit with all rows. The class has n rows without x; `held`: whether x is one of its rows in
 # the fit. All ratios v / u are above 1e-8, or x is marked as lost: so a product of 32 ratios does not underflow.
-@cdivision(True)  # the debug build's check for division by zero cannot be compiled for vectors
+# the debug build's check for division by zero is off here, because it cannot be compiled for SIMD vectors
+@cdivision(True)
 cdef inline double distance_without(
     const gaussians_t* g, Py_ssize_t k, const double* x, double n, bint held, double epsilon, uint8_t* lost
 ) noexcept nogil:

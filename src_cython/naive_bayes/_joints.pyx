@@ -29,11 +29,11 @@ cdef struct joints_t:
     Py_ssize_t stop
     Py_ssize_t n_classes
     Py_ssize_t width   # the number of classes, rounded up to a multiple of a SIMD vector's length
-    double* joint      # (rows, n_classes) the log joints; the first entry is for row 0 of X
+    double* joint      # (rows, n_classes) the log joint, log P(x, class), of each row of X and class
 
 
 cdef inline void add_lanes(const joints_t* to, Py_ssize_t i, Py_ssize_t k, vec_d a) noexcept nogil:
-    """Add the lanes of vector a to the log joints of row i, for class k and the classes after it that exist."""
+    """Add SIMD vector a to row i's log joints of classes k, k + 1, ...; lanes after the last class are ignored."""
     cdef double* out = to.joint + i * to.n_classes + k
     cdef Py_ssize_t lane, n = min(LANES_D, to.n_classes - k)
     if n == LANES_D:
@@ -127,8 +127,8 @@ cdef void add_sparse_products(
 
 
 # Log probabilities of categories: joint[i, k] += constant[k] + sum_j table[first[j] + x_ij, k] for row i, class k and
-# column j. The last entry of a column in the table is for all unknown categories. NaN, a missing value, adds nothing.
-# `scratch` has d doubles.
+# column j, whose categories have the rows of the table from first[j] on; the last of them is for all unknown
+# categories. NaN, a missing value, adds nothing. `scratch` has d doubles.
 cdef void add_entries(
     const rows_t* X, const joints_t* to, const int64_t* first, const double* table, const double* constant,
     double* scratch
@@ -156,14 +156,16 @@ cdef inline int64_t entry_of(double x, const int64_t* first, Py_ssize_t j) noexc
 # The density of a numeric column in one class: a mean of m normal densities of standard deviation h, which are centred
 # at training values and weighted by their counts.
 cdef struct density_t:
-    const double* cell   # (m,) the cells: the centres of the normal densities, ascending
-    const double* count  # (m,) the number of training values at each centre, above 0
+    # (m,) the centres of the m normal densities, ascending; a centre is a value of the training data
+    const double* cell
+    const double* count  # (m,) for each centre of a normal density the number of training values that equal it, above 0
     Py_ssize_t m
     double h
-    # log(the largest count) + log(m) + 42; it sets the distance from x beyond which normal densities are negligible and
-    # are skipped
+    # log(the largest count) + log(m) + 42, for m centres; from it follows the distance from x beyond which centres are
+    # skipped, because their normal densities are negligible at x
     double slack
-    double constant      # the logarithm of the number by which the weighted sum of normal densities is divided
+    # the logarithm of the number that divides the weighted sum of normal densities, so that the density integrates to 1
+    double constant
 
 
 # The log density at x of a numeric column in one class:
@@ -201,7 +203,7 @@ cdef double log_density(const density_t* p, double x) noexcept nogil:
 
 
 cdef inline Py_ssize_t first_from(const double* cell, Py_ssize_t m, double x) noexcept nogil:
-    """The index of the first of m ascending cells that is at least x; m if all cells are below x."""
+    """The index of the first of m ascending numbers in `cell` that is at least x; m if all of them are below x."""
     cdef Py_ssize_t low = 0, high = m, middle
     while low < high:
         middle = (low + high) // 2
@@ -212,8 +214,8 @@ cdef inline Py_ssize_t first_from(const double* cell, Py_ssize_t m, double x) no
     return low
 
 
-# Convert log joints to probabilities or their logarithms, in place; if all classes are impossible, they get the same
-# probability.
+# Convert log joints, log P(x, class), to posterior probabilities or their logarithms, in place; if all classes are
+# impossible, they get the same probability.
 cdef void normalise_rows(
     double* joint, Py_ssize_t n_classes, Py_ssize_t start, Py_ssize_t stop, bint log_wanted
 ) noexcept nogil:
@@ -255,7 +257,7 @@ def squares(
     X, const double[:, ::1] mean, const double[:, ::1] weight, const double[::1] constant,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] joint
 ):
-    """Add Gaussian log densities to rows [start, stop) of the log joints; parameters have a padded axis of classes."""
+    """Add Gaussian log densities to rows [start, stop) of the log joints; parameters have padded classes."""
     cdef rows_t rows = rows_of(X)
     cdef joints_t to = joints_of(joint, mean.shape[1], start, stop)
     cdef double[::1] scratch = np.empty(4 * rows.d)
@@ -316,13 +318,13 @@ def densities(
 
 
 def normalise(double[:, ::1] joint, Py_ssize_t start, Py_ssize_t stop, bint log_wanted):
-    """Convert log joints to posterior probabilities or their logarithms, in place."""
+    """Convert log joints, log P(x, class), to posterior probabilities or their logarithms, in place."""
     with nogil:
         normalise_rows(&joint[0, 0], joint.shape[1], start, stop, log_wanted)
 
 
 def decide(const double[:, ::1] joint, Py_ssize_t start, Py_ssize_t stop, int32_t[::1] code):
-    """Write the class with the largest log joint of each row; if log joints are equal, the first class wins."""
+    """Write the class with the largest log joint, log P(x, class), of each row; the first of equal classes wins."""
     with nogil:
         decide_rows(&joint[0, 0], joint.shape[1], start, stop, &code[0])
 

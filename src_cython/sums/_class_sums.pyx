@@ -51,16 +51,21 @@ cdef inline double weight_of(const labelled_t* rows, Py_ssize_t i) noexcept nogi
 cdef struct moments_t:
     # (classes,) the sum of the weights of each class's rows; 0: no row has been added, and the shift is not set yet
     double* count
-    double* shift       # (classes, d) the row subtracted from each class's rows: the first of them
-    double* sums        # (classes, d) for each class the sum over its rows x of w (x - shift)
-    double* squares     # (classes, d) for each class the sum over its rows x of w (x - shift)^2
-    # (classes, 4) for each class, the number of its rows that wait until four can be added at once, and the numbers of
+    # (classes, d) for each class the row that is subtracted from its rows against cancellation: the first one that was
+    # added
+    double* shift
+    double* sums        # (classes, d) for each class the sum over its rows x, with weights w, of w (x - shift)
+    double* squares     # (classes, d) for each class the sum over its rows x, with weights w, of w (x - shift)^2
+    # (classes, 4) for each class the number of its rows that wait until there are four, followed by the numbers of
     # these rows
     int64_t* waiting
 
 
 cdef void sum_moments(const rows_t* X, const labelled_t* rows, moments_t* m, double* scratch) noexcept nogil:
-    """Add rows to the moments of their classes, in fours; up to three of a class wait. `scratch` has 4 d doubles."""
+    """Add rows to the sums and sums of squares of their classes, always four rows of a class at once.
+
+    Up to three rows of a class are left over, and wait for the next call. `scratch` has space for four rows of doubles.
+    """
     cdef Py_ssize_t d = X.d, i, j, k
     cdef int64_t* waiting
     cdef const double* x
@@ -80,7 +85,7 @@ cdef void sum_moments(const rows_t* X, const labelled_t* rows, moments_t* m, dou
             waiting[0] += 1
             waiting[waiting[0]] = i
         else:
-            waiting[0] = i  # row i is the fourth row of its class; three rows are waiting
+            waiting[0] = i  # row i completes a group of four rows of its class, with the three that have been waiting
             add_four(X, waiting, 4, rows.weight, m, k, scratch)
             waiting[0] = 0
 
@@ -88,7 +93,7 @@ cdef void sum_moments(const rows_t* X, const labelled_t* rows, moments_t* m, dou
 cdef void add_four(
     const rows_t* X, const int64_t* row, Py_ssize_t n, const double* weight, moments_t* m, Py_ssize_t k, double* scratch
 ) noexcept nogil:
-    """Add up to four rows to the moments of class k; in place of missing rows, the last row is added with weight 0."""
+    """Add one to four rows to the weighted sums of class k; if fewer than four, the last is repeated with weight 0."""
     cdef Py_ssize_t d = X.d, r
     cdef const float* f[4]
     cdef const double* x[4]
@@ -138,7 +143,10 @@ cdef inline void add_four_rows(
 cdef void sum_columns(
     const rows_t* X, const labelled_t* rows, const double* threshold, double* sums, double* scratch
 ) noexcept nogil:
-    """Add rows to the sums of their classes; `threshold` is NULL for sums of x, and `scratch` has d doubles."""
+    """Add rows to the column sums of their classes or, if `threshold` is not NULL, add up weights of x above it.
+
+    `scratch` has space for a row of d doubles.
+    """
     cdef Py_ssize_t d = X.d, i
     cdef double w
     for i in range(rows.start, rows.stop):
@@ -166,7 +174,10 @@ cdef inline void add_row(
 cdef void sum_sparse_columns(
     const csr_t* X, const real* value, const labelled_t* rows, const double* threshold, double* sums
 ) noexcept nogil:
-    """Add sparse rows to the sums of their classes; a threshold is at least 0, so only stored entries can exceed it."""
+    """Add sparse rows to the column sums of their classes; with a threshold, only stored entries can be above it.
+
+    The threshold is at least 0.
+    """
     cdef Py_ssize_t i, e
     cdef double w
     cdef double* s
@@ -208,7 +219,10 @@ cdef Py_ssize_t raise_largest(
 cdef void count_categories(
     const rows_t* X, const labelled_t* rows, const int64_t* first, double[:, ::1] counts, double* scratch
 ) noexcept nogil:
-    """Add each row's weight to counts[first[j] + category, class], for each column j; `scratch` has d doubles."""
+    """Add each row's weight to counts[first[j] + category, class] for each column j, whose first row is first[j].
+
+    `scratch` has space for a row of d doubles.
+    """
     cdef Py_ssize_t i, j
     cdef double w
     cdef const double* x
@@ -241,7 +255,7 @@ def moments(X, const int32_t[::1] code, const double[::1] weight, Py_ssize_t sta
 
 
 def waiting_moments(X, const double[::1] weight, state):
-    """Add the rows that wait in a `ClassMoments`, up to three of each class, to its sums."""
+    """Add the rows that wait in a `ClassMoments` for a group of four rows, up to three of each class, to its sums."""
     cdef rows_t array = rows_of(X)
     cdef moments_t m = moments_of(state)
     cdef Py_ssize_t k, n_classes = len(state.count)
@@ -257,7 +271,7 @@ def sums(
     X, const int32_t[::1] code, const double[::1] weight, Py_ssize_t start, Py_ssize_t stop,
     threshold, double[:, ::1] out
 ):
-    """Add rows [start, stop) to the sums of their classes; with a threshold, add up the weights of values above it."""
+    """Add rows [start, stop) to their classes' column sums or, with a threshold, add up weights of values above it."""
     cdef rows_t array = rows_of(X)
     cdef labelled_t rows = labelled(code, weight, start, stop)
     cdef double limit = 0 if threshold is None else threshold
@@ -271,7 +285,10 @@ def sparse_sums(
     X, const real[::1] data, const int32_t[::1] code, const double[::1] weight, Py_ssize_t start, Py_ssize_t stop,
     threshold, double[:, ::1] out
 ):
-    """Add rows [start, stop) of a `Csr` with at least one entry to the sums of their classes, as `sums` does."""
+    """Add rows [start, stop) of a `Csr` that has entries to the column sums of their classes.
+
+    With a threshold, add up the weights of the values above it instead.
+    """
     cdef csr_t sparse = csr_of(X)
     cdef labelled_t rows = labelled(code, weight, start, stop)
     cdef double limit = 0 if threshold is None else threshold

@@ -94,7 +94,7 @@ cdef void add_tile(
 
 
 cdef void add_panel(const double* panel, Py_ssize_t n_rows, Py_ssize_t width, double* gram) noexcept nogil:
-    """Add the products of a panel's columns to the Gram matrix, in its tiles on the diagonal or right of it."""
+    """Add the products of a panel's columns to the Gram matrix, only in its upper triangle, tile by tile."""
     cdef Py_ssize_t i, j = 0
     while j < width:
         i = 0

@@ -44,11 +44,15 @@ cdef enum:
     RISK = 1
     VOLUME_OUT = 2
 
-ctypedef struct cutting_t:  # the state of splitting the node on top of the stack, which may be interrupted
+# the progress in splitting a density tree's node (the top of the stack of waiting nodes), so that work can be
+# interrupted
+ctypedef struct cutting_t:
     bint open  # whether the search for the node's split has begun
     bint found  # whether the search has ended with a split, by which the lists are now partitioned
     Py_ssize_t feature  # the feature whose list is being searched for a cut, or partitioned
-    Py_ssize_t place  # the number of rows on the left of the next cut of `feature` to be tried
+    # the number of rows that the next cut to be tried sends left, if the node's rows are in ascending order of
+    # `feature`
+    Py_ssize_t place
     Py_ssize_t best_feature
     best_t best
     double threshold  # the threshold of the best cut of the node so far
@@ -140,7 +144,7 @@ cdef Py_ssize_t search(
 
 
 cdef void write_node(part_t* p, const growth_t* g, const double* box) noexcept nogil:
-    """Write the node on top of the stack of waiting nodes to the tree's arrays, as a leaf."""
+    """Write the node on top of the stack of waiting nodes to the density tree's arrays, as a leaf."""
     cdef const int64_t* node = p.stack + (p.n_waiting - 1) * STACK_INTS
     cdef int32_t* record = p.nodes + p.n_nodes * NODE_INTS
     cdef double* numbers = p.numbers + p.n_nodes * (VOLUME_OUT + 1)

@@ -13,8 +13,8 @@ from _model cimport apply_double_f, apply_float_f, model_t
 from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
 
 cdef enum:
-    # the number of rows that descend side by side, so that cache misses overlap; a row in a leaf is replaced by the
-    # next row
+    # the number of rows that descend the tree side by side, so that cache misses overlap; a row that has reached its
+    # leaf is replaced by the next row
     ROWS = 16
     MISSING_LEFT = 1 << 30
     SUBSET = 1 << 29

@@ -39,7 +39,8 @@ ctypedef struct order_t:  # the rows of a node in some order, which a cut divide
     Py_ssize_t first, last  # first, last: the least and the largest number of rows that a cut may send to the left
 
 ctypedef struct best_t:  # the best cut found so far of a node's rows in one order
-    double score  # the score of the best cut, rounded to fewer bits
+    # the score of the best cut, rounded to 40 bits, so that scores that differ by rounding errors only are equal
+    double score
     double bar  # a cut whose score before rounding is below this cannot become the best
     Py_ssize_t cut  # the number of rows that the best cut sends to the left; -1: there is no cut yet
 
@@ -59,7 +60,7 @@ cdef inline double rounded(double score) noexcept nogil:
 
 
 cdef inline double noise(const node_t* node) noexcept nogil:
-    """The least score for squared error that counts: smaller ones are rounding errors, taken as 0, so that they tie."""
+    """A limit for the size of squared-error scores: smaller ones are rounding errors, taken as 0, so that they tie."""
     return 1e-22 * node.impurity
 
 
@@ -104,7 +105,7 @@ cdef inline double fixed_scale(double bound) noexcept nogil:
 
 
 cdef inline bint heavy_enough(const growth_t* g, double left, double right) noexcept nogil:
-    """Whether the rows on both sides of a cut have the least weight of a leaf, and more than 0."""
+    """Whether the weights of the rows on both sides of a cut are above 0 and at least the minimum weight of a leaf."""
     return left >= g.min_leaf_weight and right >= g.min_leaf_weight and left > 0 and right > 0
 
 
@@ -156,7 +157,8 @@ cdef inline void scan_classes(
     cdef Py_ssize_t k, o, row
     cdef double scale = fixed_scale(node.weight), unit = 1 / scale, weight, other, score
     cdef int64_t w, left = 0
-    cdef int64_t* l = <int64_t*> scratch.sides  # no-cython-lint: l is the name of the left side in the formulas
+    # no-cython-lint: l, the class weights on the left of a cut, is named as in the formulas of the head of this file
+    cdef int64_t* l = <int64_t*> scratch.sides
     cdef const int64_t* all_rows = l + g.n_values
     memset(l, 0, g.n_values * sizeof(int64_t))
     for k in range(1, order.last + 1):
@@ -178,7 +180,7 @@ cdef inline double y_log(double y, double mean) noexcept nogil:
 
 
 cdef inline order_t with_sums_above_zero(const growth_t* g, const node_t* node, const order_t* order) noexcept nogil:
-    """The order, restricted to cuts with a positive y of every output on both sides, so that no leaf predicts 0."""
+    """Allow fewer cuts of an order: each output needs a positive y on both sides, as no Poisson leaf may predict 0."""
     cdef Py_ssize_t n = node.stop - node.start, k, o
     cdef order_t kept = order[0]
     for o in range(g.n_outputs):
@@ -262,7 +264,8 @@ cdef inline void scan_sums(
     cdef double weight, other, least = noise(node) * g.n_outputs
     cdef int64_t left = 0
     cdef const double* m = node.values
-    cdef int64_t* l = <int64_t*> scratch.sides  # no-cython-lint: l is the name of the left side in the formulas
+    # no-cython-lint: l, the outputs' sums on the left of a cut, is named as in the formulas of the head of this file
+    cdef int64_t* l = <int64_t*> scratch.sides
     cdef const int64_t* totals = l + g.n_outputs
     memset(l, 0, g.n_outputs * sizeof(int64_t))
     if g.criterion == POISSON:
@@ -282,7 +285,7 @@ cdef inline void scan_sums(
 
 
 cdef inline double whole_number(double y, double median, double scale) noexcept nogil:
-    """y - median, scaled to a whole number of at most 2^50 in size; y itself if `scale` is 0."""
+    """A row's y minus the median, scaled to a whole number of at most 2^50 in size; y itself if `scale` is 0."""
     # Sums of whole numbers are exact, so that cuts with the same two sides have scores of the same bits. 2^51 is added
     # so that the conversion to int64 rounds down, also for negative numbers.
     cdef double above_zero = 2251799813685248.0
@@ -309,7 +312,7 @@ cdef inline double scale_of_distances(const growth_t* g, const node_t* node, con
 cdef inline void scan_distances(
     const growth_t* g, const node_t* node, const order_t* order, const scratch_t* scratch, best_t* best
 ) noexcept nogil:
-    """Search the cuts by absolute error: heaps give the losses of the rows before and after each cut."""
+    """Search the cuts by absolute error; a running median, kept in heaps, gives the errors on each side of each cut."""
     cdef Py_ssize_t n = node.stop - node.start, k, o, row
     cdef double weight = 0, scale = scale_of_distances(g, node, order), unit = 1 / scale if scale > 0 else 1, y
     # loss[k]: the sum of absolute errors about the medians of the two sides of the cut after k rows

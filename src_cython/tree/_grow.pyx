@@ -24,15 +24,17 @@ from tree._partition cimport halves_t, mark_sides, partition
 from tree._plain_split cimport IN_ORDER, MISSING_FIRST, arrange, first_at_least, read_total, split_t, try_feature
 
 cdef enum:
-    # FEATURE to MISSING are column indices of `nodes`, an array with a row for each node that is written already. The
-    # column FEATURE has the feature of a split, -1 for a leaf, and -2 - i for a node that is the root of part i.
+    # (length,): the row numbers in the order of a column's values, with a bit that marks the first row of each value
     FEATURE = 0
     SIZE = 1
     # the column of `nodes` for the number of the row that has the split feature's largest value on the left side or,
     # for a split of categories, the index of the subset that goes left; for a leaf, the number of any of its rows
     BELOW = 2
-    ABOVE = 3  # the column of `nodes` for the row with the smallest value on the right side of the split
-    MISSING = 4  # the column of `nodes` for the side of missing values: 1 left, 0 right; -1: the node has none
+    # the column of `nodes` for the number of the row that has the split feature's smallest value on the right side
+    ABOVE = 3
+    # the column of `nodes` for the child that rows with a missing value of the split feature go to: 1 left, 0 right;
+    # -1: no row of the node has a missing value
+    MISSING = 4
     NODE_INTS = 5
     # START to CONSTANT are column indices of `stack`, an array with a row for each node that waits to be split
     START = 0
@@ -61,7 +63,8 @@ ctypedef struct part_t:  # a growing subtree: pointers to the arrays of a `Part`
     # the largest n_nodes, n_waiting and n_words with which another node fits into the arrays; beyond them, the arrays
     # are extended first
     Py_ssize_t most_nodes, most_waiting, most_words
-    Py_ssize_t width  # the number of columns of the arrays `numbers` and `waiting`
+    # the number of columns of `numbers` and `waiting`, which store the weight, the impurity and the values of each node
+    Py_ssize_t width
     scratch_t scratch
 
 
@@ -130,7 +133,7 @@ cdef class Growth:
 
 
 cdef void read_values(growth_t* g, data):
-    """Set the fields by which random thresholds are drawn between values of X."""
+    """Set the fields of a `growth_t` that give access to the values of X, between which random thresholds are drawn."""
     cdef const float[:, ::1] x_single
     cdef const double[:, ::1] x_double
     cdef const Py_ssize_t[::1] rows = data.rows
@@ -145,7 +148,7 @@ cdef void read_values(growth_t* g, data):
 
 
 cdef void set_limits(growth_t* g, limits):
-    """Set the criterion and the limits of a tree's growth from a `Limits`."""
+    """Set the split criterion and the stopping limits for the growth of a tree from a `Limits`."""
     cdef const int8_t[::1] monotonic = limits.monotonic
     g.criterion = limits.criterion
     g.monotonic = NULL if monotonic is None else &monotonic[0]
@@ -205,7 +208,7 @@ cdef void read_waiting(const part_t* p, Py_ssize_t below, node_t* node) noexcept
 
 
 cdef void pop(const growth_t* g, part_t* p, node_t* node) noexcept nogil:
-    """Take the top off the stack of waiting nodes, and write this node as a leaf; a later split changes the record."""
+    """Take the top off the stack of waiting nodes, and write it as a leaf; a later split changes this record."""
     cdef int32_t* record = p.nodes + p.n_nodes * NODE_INTS
     cdef double* numbers = p.numbers + p.n_nodes * p.width
     read_waiting(p, 0, node)
@@ -239,7 +242,7 @@ cdef void find_varying(const growth_t* g, part_t* p, node_t* node, split_t* best
 
 
 cdef void find_drawn(const growth_t* g, part_t* p, const node_t* node, split_t* best) noexcept nogil:
-    """Find the best split over features in random order, until max_features features that vary have been tried."""
+    """Find the best split over features in random order, until max_features that are not constant were tried."""
     cdef Py_ssize_t i, f, other, tried = 0
     cdef uint64_t state = mixed(g.seed ^ node.path)
     best.feature = -1
@@ -284,7 +287,7 @@ cdef void write_subset(
 cdef void mark_short(
     const growth_t* g, const node_t* node, const split_t* s, int32_t* record
 ) noexcept nogil:
-    """Mark the side of each row for a split by a list without a common value, and record the rows next to the cut."""
+    """Mark the child of each row, for a split by a list that omits a common value; record the rows next to the cut."""
     cdef const uint64_t* list = list_of(g, s.feature, node.start)
     cdef const uint64_t* rows = list_of(g, g.n_features, node.start)
     cdef Py_ssize_t n = node.stop - node.start, length = length_of(g, list, n), k, first
@@ -471,7 +474,7 @@ def grow(Growth growth, part, double budget):
 
 
 def write_leaf(Growth growth, part):
-    """Take the top off the stack of the part's waiting nodes, and write this node as a leaf."""
+    """Take the top off the stack of a subtree's waiting nodes, and write it to the subtree's arrays as a leaf."""
     cdef part_t p
     cdef node_t node
     fill_part(&p, growth, part)

@@ -28,7 +28,8 @@ ctypedef struct growth_t:
     # (n_features,): the rank of the common value that each feature's list leaves out, -1 if the list has all rows;
     # NULL: all lists have all rows
     const int32_t* common
-    # (n_features,): for each feature whose list leaves out a common value, the number of one row that has the value
+    # (n_features,): for each feature whose list leaves out a common value, the number of one of the rows that have the
+    # value
     const int32_t* common_row
     uint8_t* side  # (n,): 1 if the row goes to the left child, else 0; written when the row's node is split
     # the fields from `criterion` to `table` describe the criterion and the target of the tree
@@ -52,8 +53,12 @@ ctypedef struct growth_t:
     double min_leaf_weight, min_decrease, total_weight
     uint64_t seed
     bint drawn  # whether a node tries a single random threshold of each feature, between its least and largest value
-    const float* x_single  # (all rows, n_features): X, for random thresholds, if its type is float32, else NULL
-    const double* x_double  # (all rows, n_features): X, for random thresholds, if its type is float64, else NULL
+    # (number of rows of the data, n_features): X if its type is float32, else NULL; read to draw a random threshold
+    # between values of a feature
+    const float* x_single
+    # (number of rows of the data, n_features): X if its type is float64, else NULL; read to draw a random threshold
+    # between values of a feature
+    const double* x_double
     const Py_ssize_t* x_rows  # (n,): the row number in X of each row of the tree; NULL: row i of the tree is row i of X
 
 ctypedef struct node_t:
@@ -82,13 +87,17 @@ ctypedef struct group_t:
     Py_ssize_t start, stop
 
 ctypedef struct scratch_t:  # scratch space of the search for one node's split
-    double* sides  # (2 n_values,): for each class or output two sums over rows, by which the sides of a cut are scored
-    # (number of rows of the node,): space for the node's items, when they are copied in another order or partitioned
+    # (2 n_values,): for each class or output two sums over rows, for example on the left of a cut and in the node, from
+    # which the cut is scored
+    double* sides
+    # (number of rows of the node,): space for a copy of a list's items, one for each row, while they are put in another
+    # order or partitioned between two children
     uint64_t* items
-    # (largest number of categories of a feature + 1,): a group of rows for each category, and one for missing values
+    # (largest number of categories of a feature + 1,): for each category, and for missing values, the group of the
+    # node's rows that have it
     group_t* groups
-    # (7 times the number of rows of the node,): heaps, losses and medians of the search by absolute error; not used
-    # otherwise
+    # (7 times the number of rows of the node,): the heaps of medians and the losses of cuts in the search by absolute
+    # error; not used for other criteria
     double* losses
 
 

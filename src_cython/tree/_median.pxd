@@ -8,7 +8,8 @@ ctypedef struct heap_t:
     double* keys
     double* weights
     Py_ssize_t n
-    double weight, total  # weight: the sum of the weights in the heap; total: the sum of weight times key
+    # of the numbers in one heap of a running median, weight: the sum of weights; total: the sum of weight times key
+    double weight, total
 
 ctypedef struct median_t:
     heap_t low, high
@@ -29,7 +30,7 @@ cdef inline void heap_push(heap_t* h, double key, double weight) noexcept nogil:
 
 
 cdef inline void heap_move(heap_t* h, heap_t* other) noexcept nogil:
-    """Move the top of a heap to the other heap, where its key has the opposite sign."""
+    """Move the top of one heap of a running median to the other heap, whose keys have the opposite sign."""
     cdef double key = h.keys[0], weight = h.weights[0], last, last_weight
     cdef Py_ssize_t i = 0, child
     h.n -= 1
@@ -66,7 +67,7 @@ cdef inline void median_add(median_t* m, double y, double weight) noexcept nogil
 
 
 cdef inline double median_of(const median_t* m) noexcept nogil:
-    """The median of the added numbers; if both heaps have the same weight, the middle between their tops."""
+    """The weighted median of the added numbers: if halves weigh the same, the middle between their nearest numbers."""
     if m.high.n > 0 and m.low.weight == m.high.weight:
         return (m.high.keys[0] - m.low.keys[0]) / 2
     return -m.low.keys[0]

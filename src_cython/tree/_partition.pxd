@@ -6,7 +6,8 @@ from tree._growth cimport growth_t, is_short, length_of, list_of, row_of, same_v
 
 ctypedef struct halves_t:  # a node that is being split: its range of the sorted lists, and which children need lists
     Py_ssize_t start, cut, stop  # in each list the left child has the range [start, cut), the right child [cut, stop)
-    Py_ssize_t feature  # the feature of the split, whose list is partitioned already; -1: no list is partitioned yet
+    # the feature of the split, whose list is partitioned already, so that it is skipped; -1: no list is partitioned yet
+    Py_ssize_t feature
     # left, right: whether the left and the right child will be split further, and so need their ranges of the lists
     bint left, right
 
@@ -14,7 +15,7 @@ ctypedef struct halves_t:  # a node that is being split: its range of the sorted
 cdef inline void mark_sides(
     const growth_t* g, const uint64_t* order, Py_ssize_t cut, Py_ssize_t n
 ) noexcept nogil:
-    """Mark the sides of a node's n rows in `g.side`: 1 for the first `cut` rows of the order, 0 for the rest."""
+    """Mark the children of a node's n rows in `g.side`: 1, left, for the first `cut` of the order; 0, right."""
     cdef Py_ssize_t k
     for k in range(cut):
         g.side[row_of(g, order[k])] = 1
@@ -25,7 +26,7 @@ cdef inline void mark_sides(
 cdef inline void partition_short(
     const growth_t* g, uint64_t* list, Py_ssize_t n, Py_ssize_t n_left, uint64_t* scratch
 ) noexcept nogil:
-    """Partition a list without a common value; n, n_left: the number of rows in the node and in its left child."""
+    """Partition a list that omits a common value; n, n_left: the number of rows in the node and in its left child."""
     cdef Py_ssize_t k, o = 0, t = 0, length = length_of(g, list, n)
     cdef uint64_t item
     for k in range(length):

@@ -99,7 +99,7 @@ cdef inline uint64_t item_at(const way_t* way, const end_t* end, Py_ssize_t k) n
 cdef inline void consider_quotient(
     const way_t* way, double score, double product, Py_ssize_t cut, best_t* best
 ) noexcept nogil:
-    """Take the cut if its score, `score / product`, is the best so far; most cuts are rejected without the division."""
+    """Record a cut if its score, `score / product`, is the best so far; most cuts are rejected without the division."""
     if score >= best.bar * product:
         consider(best, score / product, cut, way_t is downwards_t)
 
@@ -148,7 +148,8 @@ cdef inline void read_two(
     cdef end_t end = given[0]
     cdef int64_t n = node.stop - node.start, n_1 = <int64_t> node.values[1], l_1 = 0, k
     cdef Py_ssize_t start = 0, size = 0, stop = min(end.count, end.last), i
-    cdef double l[BLOCK]  # no-cython-lint: l is the name of the left side in the formulas
+    # no-cython-lint: l, the numbers of rows left of a cut, is named as in the formulas of the head of this file
+    cdef double l[BLOCK]
     cdef double difference
     while start + size < stop:
         start += size
@@ -194,7 +195,8 @@ cdef inline void read_gini(
     # of them are on the left
     cdef double squares = 0, cross = 0
     cdef int64_t left = 0  # the sum of l_c^2 over classes c, where l_c rows of class c are on the left
-    cdef int64_t* l = <int64_t*> sides  # no-cython-lint; the left rows of a class are counted in l and others in turn
+    # no-cython-lint; alternately l and others count the rows of each class on the left of a cut
+    cdef int64_t* l = <int64_t*> sides
     cdef int64_t* others = l + g.n_values
     cdef double left_at[BLOCK]
     cdef double cross_at[BLOCK]
@@ -232,7 +234,9 @@ cdef inline void read_entropy(
     cdef Py_ssize_t n = node.stop - node.start, cut = -1, k, c, l_c, r_c
     cdef const double* t = g.table
     cdef double most = best.score, score, total = 0
-    cdef int64_t* l = <int64_t*> sides  # no-cython-lint: l is the name of the left side in the formulas
+    # no-cython-lint: l, the numbers of rows of each class left of a cut, is named as in the formulas of the head of
+    # this file
+    cdef int64_t* l = <int64_t*> sides
     cdef int64_t* r = <int64_t*> sides + g.n_values
     for c in range(g.n_values):
         l[c] = 0
@@ -327,7 +331,7 @@ cdef inline void read_squares(
 cdef inline void read_end(
     const way_t* way, const growth_t* g, const node_t* node, const end_t* end, double* sides, best_t* best
 ) noexcept nogil:
-    """Search the cuts among the rows at one end of a sorted list, by the criterion of the tree."""
+    """Search the cuts among the rows at one end of a feature's sorted list, by the criterion of the tree."""
     if end.count == 0:
         return
     if g.criterion == SQUARED_ERROR:
@@ -357,7 +361,7 @@ cdef inline Py_ssize_t first_at_least(
 cdef inline Py_ssize_t far_end(
     const growth_t* g, const uint64_t* list, uint64_t item, Py_ssize_t inside, Py_ssize_t outside
 ) noexcept nogil:
-    """The last place with the item's value between place `inside`, which has it, and `outside`, which has not."""
+    """The last place with an item's value, by bisection from place `inside`, with it, to `outside`, without it."""
     cdef Py_ssize_t middle
     while outside - inside > 1 or inside - outside > 1:
         middle = (inside + outside) >> 1
@@ -460,7 +464,7 @@ cdef inline void scan(
     const growth_t* g, const node_t* node, const order_t* order, Py_ssize_t how, const scratch_t* scratch,
     split_t* split
 ) noexcept nogil:
-    """Replace `split` by the best cut of the order if its score is higher, or equal and its feature is earlier."""
+    """Replace `split` by the order's best cut if its score is higher, or equal and its feature is an earlier column."""
     cdef best_t best
     if order.first > order.last:
         return
@@ -516,7 +520,10 @@ cdef inline Py_ssize_t draw_threshold(
 cdef inline Py_ssize_t draw_subset(
     const growth_t* g, const node_t* node, uint64_t bits, const scratch_t* scratch, order_t* order
 ) noexcept nogil:
-    """Sort a feature's categories by a random class or output, and allow one random cut; returns the kind of order."""
+    """Sort a feature's categories by the mean response of a random class or output, and allow one random cut.
+
+    Returns the kind of the order: BY_RESPONSE plus the number of the class or output.
+    """
     cdef Py_ssize_t n = node.stop - node.start, cut
     cdef Py_ssize_t how = BY_RESPONSE + <Py_ssize_t> (bits % <uint64_t> g.n_values)
     arrange(g, node, order.feature, how, scratch)

@@ -33,24 +33,28 @@ cdef enum:
     # READ to RANKS number the passes that sort a column of X, in their order; the pass READ copies a block of columns
     # at once
     READ = 0
-    COUNT = 1  # this pass counts the rows with the column's common value
-    LIST = 2  # this pass lists the key and the number of each row, except rows with the common value
-    DIGITS = 3  # this pass counts how often each digit occurs in the keys
-    LOW = 4  # this pass sorts the keys by their lowest digit; MIDDLE and HIGH sort by the next two
+    # this pass counts the rows that have the column's most frequent value, to find out whether they can be omitted
+    COUNT = 1
+    # this pass lists the sort key and the row number of each row, except rows of a common value, which the list omits
+    LIST = 2
+    DIGITS = 3  # this pass counts how often each value of each digit occurs in the keys, for the radix sort
+    # this pass sorts the keys of a column by their lowest digit, the first of three; MIDDLE and HIGH sort by the other
+    # two
+    LOW = 4
     MIDDLE = 5
     HIGH = 6
-    BACK = 7  # this pass copies the sorted keys from the scratch space to the list
-    LOWER = 8  # this pass, for float64, sorts keys with equal upper halves by their lower halves
-    RANKS = 9  # this pass replaces the sorted keys by the ranks of the values
+    BACK = 7  # this pass copies the radix-sorted keys to the column's list, if they have ended up in the scratch space
+    LOWER = 8  # this pass, for float64, sorts runs of keys that have equal upper halves by the lower halves of the keys
+    # this pass replaces the sorted keys of the column by items: the rank of the value, the class, and the row number
+    RANKS = 9
 
 # the bit, above all row numbers, by which `pack` marks the first row of each distinct value of a column
 cdef uint32_t FIRST = <uint32_t> 1 << 31
 
 ctypedef struct sorting_t:  # the state of a sort of the columns [column, stop) of X
-    # n, d: the numbers of rows and columns of X; stop: the end of the range of columns to sort; no field before `block`
-    # changes during the sort
+    # n, d: the numbers of rows and columns of X; stop: the end of the range of columns to sort
     Py_ssize_t n, d, stop
-    Py_ssize_t width  # the number of columns of X that are copied at a time
+    Py_ssize_t width  # the number of columns of X that are copied to contiguous memory at a time
     Py_ssize_t least  # a value is common, and its rows are omitted, if more than this number of rows have it
     const Py_ssize_t* rows  # (n,): the row numbers in X of the rows to sort; NULL: all rows
     const int32_t* codes  # (n,): the class of each row; NULL: items have no class
@@ -58,25 +62,32 @@ ctypedef struct sorting_t:  # the state of a sort of the columns [column, stop) 
     # (2, d): for each list, the rank of the value that it leaves out, or -1, and the number of a row that has the
     # value; NULL: no list leaves out a value
     int32_t* common
-    uint64_t* items  # (d, n): for each column its items in sorted order
+    # (d, n): the sorted list of each of d columns: an item (rank, class and row number) for each of n rows
+    uint64_t* items
     uint64_t* scratch  # (n,): scratch space for the items of one list
-    uint32_t* counts  # (3, DIGIT): how often each value of a digit occurs in the keys, for each of three digits
+    # (3, DIGIT): how often each of the DIGIT values of a digit occurs in the keys, for each of three digits
+    uint32_t* counts
     growth_t g  # a growth_t of which only the masks and shifts for the parts of an item are used
-    # the fields from `block` on change during the sort
-    Py_ssize_t block, block_end  # the columns [block, block_end) of X are the last ones that were copied
+    # the fields from `block` on are the progress of the sort, and change; those before describe the sort, and are fixed
+    Py_ssize_t block, block_end  # the columns [block, block_end) of X are those that are copied to contiguous memory
     Py_ssize_t column  # the number of the column that is being sorted
-    int step  # the pass over the column that is under way, a number from READ to RANKS
+    int step  # the pass that is under way in the sort of the column, by its number from READ to RANKS
     # place: the number of rows that the current pass has processed; todo: the number of all rows that it must process
     Py_ssize_t place, todo
     # length: the number of items of the column's list; n_equal: the number of the column's rows with the common value
     Py_ssize_t length, n_equal
     bint lacks  # whether the column has missing values
     double value  # the most frequent value in a sample of the column; valid only if `repeated`
-    bint repeated  # whether a value occurs more than once in a sample of the column
+    # whether a value occurs more than once in a sample of the column, so that it may be common enough to leave its rows
+    # out of the sorted list
+    bint repeated
     uint64_t* source  # the items that a pass of the radix sort reads
     uint64_t* target  # the items that a pass of the radix sort writes, in the order of one more digit
-    uint64_t last, n_ranks  # last: the key of the previous item; n_ranks: the number of ranks used so far
-    bint waiting  # whether all keys read so far are less than the key of the value that the list leaves out
+    # in the pass RANKS, last: the key before the current one; n_ranks: the number of ranks, of distinct values, used so
+    # far
+    uint64_t last, n_ranks
+    # in the pass RANKS: whether the key of the omitted common value, which also takes a rank, is still to come
+    bint waiting
 
 
 cdef inline uint64_t key_of(floating x) noexcept nogil:
@@ -143,7 +154,7 @@ cdef void count_common(sorting_t* s, const floating* x, Py_ssize_t start, Py_ssi
 
 
 cdef void list_keys(sorting_t* s, const floating* x, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
-    """List each row with the upper half of its key; rows of a common value are omitted if no values are missing."""
+    """List each row with the upper half of its key; rows of a common value are omitted unless values are missing."""
     cdef uint64_t* list = s.items + s.column * s.n
     cdef Py_ssize_t i, o = s.length, most = s.n - s.n_equal
     cdef floating value = <floating> s.value
@@ -173,7 +184,10 @@ cdef void count_digits(
 
 
 cdef bint start_digit(uint32_t* count, uint64_t digit, Py_ssize_t n) noexcept nogil:
-    """Turn the counts of a digit into first places for a radix sort; returns False if all n items have this digit."""
+    """Replace the counts of a digit's values by the places of their first items after a radix sort by this digit.
+
+    Returns False, and changes nothing, if all n items have the value `digit`, so that no sort by this digit is needed.
+    """
     cdef uint32_t total = 0, here
     cdef Py_ssize_t i
     if count[digit] == n:
@@ -188,7 +202,7 @@ cdef bint start_digit(uint32_t* count, uint64_t digit, Py_ssize_t n) noexcept no
 cdef void sort_by_digit(
     const uint64_t* source, uint64_t* target, uint32_t* count, int shift, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """Move items to the places that the counts of their digits give, as a stable pass of a radix sort."""
+    """Do one stable pass of a radix sort: move each item to the next free place for its value of a digit."""
     cdef uint64_t item
     cdef uint32_t digit
     cdef Py_ssize_t i
@@ -277,7 +291,7 @@ cdef void write_ranks(sorting_t* s, const floating* x, Py_ssize_t start, Py_ssiz
 
 
 cdef void end_list(sorting_t* s, const floating* x) noexcept nogil:
-    """End a list that leaves out a common value: set its length, and record the value's rank and one of its rows."""
+    """Finish a list that leaves out a common value: set its length, and record the value's rank and one of its rows."""
     cdef Py_ssize_t i = 0
     if s.common == NULL:
         return
@@ -293,7 +307,7 @@ cdef void end_list(sorting_t* s, const floating* x) noexcept nogil:
 
 
 cdef Py_ssize_t start_pass(sorting_t* s, const floating* x) noexcept nogil:
-    """Begin the pass `s.step` over a column; returns the number of rows to process, 0 if the pass is not needed."""
+    """Begin the pass `s.step` of a column's sort; returns the number of rows to process, 0 to skip the pass."""
     cdef uint64_t* items = s.items + s.column * s.n
     cdef bint numbers = s.n_codes == NULL or s.n_codes[s.column] == 0
     if s.step == READ:
@@ -323,7 +337,7 @@ cdef Py_ssize_t start_pass(sorting_t* s, const floating* x) noexcept nogil:
 
 
 cdef bint next_pass(sorting_t* s, const floating* values) noexcept nogil:
-    """End a completed pass over a column and begin the next one; returns False if all columns are sorted."""
+    """End the current pass of a column's sort, and begin the next pass; returns False if all columns are sorted."""
     cdef const floating* x = values + (s.column - s.block) * s.n
     if LOW <= s.step <= HIGH and s.todo > 0:
         s.source, s.target = s.target, s.source
@@ -343,7 +357,7 @@ cdef bint next_pass(sorting_t* s, const floating* values) noexcept nogil:
 
 
 cdef bint advance(sorting_t* s, const floating* X, floating* values, Py_ssize_t budget) noexcept nogil:
-    """Continue to sort columns, by passes over about `budget` rows; returns whether unsorted columns remain."""
+    """Continue the sort of the columns over about `budget` rows; returns whether any column is left to sort."""
     cdef const floating* x
     cdef Py_ssize_t start, stop, cost
     while budget > 0:
@@ -430,7 +444,7 @@ def sort(Sorting sorting, const floating[:, ::1] X, floating[:, ::1] values, Py_
 
 
 def list_rows(const int32_t[::1] codes, int row_bits, uint64_t[::1] items_out):
-    """Write a list of all rows in the order of their numbers, with rank 0, and with classes unless codes is None."""
+    """Write a list of all rows by ascending number: rank 0, and the row's class unless codes is None."""
     cdef Py_ssize_t i
     with nogil:
         for i in range(items_out.shape[0]):
@@ -473,10 +487,12 @@ def pack(lists, Py_ssize_t first, Py_ssize_t stop, uint32_t[:, ::1] packed_out):
 ctypedef struct chosen_t:  # a selection of rows, and the packed sorted list of a column from which they are read
     const uint32_t* packed  # (length,): the row numbers in the order of a column, with the marks that `pack` sets
     Py_ssize_t length
-    # (n_rows,): the new row number and class of each row, as the bits of an item below the rank; -1: not selected
+    # (n_rows,): for each selected row its number in the selection and its class, packed as in an item of a sorted list,
+    # with rank 0; -1 for a row that is not selected
     const int64_t* tags
     Py_ssize_t n_chosen, n_rows  # n_chosen: the number of selected rows; n_rows: the number of all rows
-    # the number of distinct values below the common value that the list leaves out; -1: the list has all rows
+    # the rank of the common value whose rows the list leaves out, which is the number of smaller distinct values; -1:
+    # the list has all rows
     int64_t common
     bint categorical
 
@@ -484,7 +500,10 @@ ctypedef struct chosen_t:  # a selection of rows, and the packed sorted list of 
 cdef Py_ssize_t unpack_list(
     const chosen_t* c, const growth_t* g, const floating* x, Py_ssize_t d, const Py_ssize_t* rows, uint64_t* items
 ) noexcept nogil:
-    """Write the items of a column's selected rows; returns their number. x: the column's first value in X (n, d)."""
+    """Write the items (rank, class, row) of a column's selected rows, in sorted order; returns their number.
+
+    x: the address of the first row's value of the column in X, whose rows have d numbers.
+    """
     cdef Py_ssize_t i, row, o = 0, last = c.length - 1
     cdef int64_t n_values = 0
     cdef uint64_t rank = 0
@@ -513,7 +532,10 @@ cdef Py_ssize_t unpack_list(
 cdef int32_t row_like(
     const chosen_t* c, const growth_t* g, const floating* x, Py_ssize_t d, const Py_ssize_t* rows, floating value
 ) noexcept nogil:
-    """The new number of the first selected row whose value in the column x is `value`; 0 if there is none."""
+    """The number, in the selection, of the first selected row whose value in column x is `value`.
+
+    If no selected row has the value, the result is 0, which is then not read.
+    """
     cdef Py_ssize_t i
     for i in range(c.n_rows):
         if c.tags[i] >= 0 and x[(i if rows == NULL else rows[i]) * d] == value:
