@@ -2,7 +2,7 @@
 
 
 cdef inline Py_ssize_t winner(const double* scores, Py_ssize_t K) noexcept nogil:
-    """a selection of rows, and the packed list of a column from which the sorted list of the selected rows is made"""
+    """The first class with the largest of K scores; for a single score, class 1 if it is above 0, else class 0."""
     cdef Py_ssize_t k, best = 0
     if K == 1:
         return scores[0] > 0

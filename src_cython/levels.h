@@ -25,7 +25,7 @@ static int has_vnni(void) { return 0; }
 
 #if defined(__aarch64__) && defined(__linux__)
 #include <sys/auxv.h>
-static int has_dotprod(void) { return getauxval(AT_HWCAP) >> 20 & 1; } /* HWCAP bit for dot products of bytes */
+static int has_dotprod(void) { return getauxval(AT_HWCAP) >> 20 & 1; } /* HWCAP bit 20: arm64 dot products of bytes */
 #elif defined(__aarch64__) && defined(__APPLE__)
 #include <sys/sysctl.h>
 static int has_dotprod(void)

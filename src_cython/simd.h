@@ -38,7 +38,7 @@
 #if defined(__AVX__)
 #include <immintrin.h>
 #elif defined(__SSE2__)
-#include <emmintrin.h> /* this header has all of SSE2, and compiles in a tenth of the time of immintrin.h */
+#include <emmintrin.h> /* emmintrin.h has all of SSE2, and compiles ten times as fast as immintrin.h */
 #elif defined(__aarch64__) && defined(__ARM_NEON) && VECTOR_BYTES == 16
 #define NEON /* vec_f and vec_d are the vectors of arm64's NEON instructions */
 #include <arm_neon.h>
@@ -159,8 +159,8 @@ static inline uint32_t at_most_d(vec_d a, vec_d b)
 #endif
 #endif
 
-/* The sum of all lanes, and the largest lane. With AVX, halves of a vector are folded in registers, and a scan of
- * 1M x 128 floats takes 16 ms; with a loop, which goes through memory, 22 ms. */
+/* The sum of all lanes, and the largest lane. With AVX, halves of a vector are folded in registers, so that a
+ * search of 1M rows of 128 floats for neighbours takes 16 ms; with a loop over the lanes in memory it takes 22 ms. */
 #if defined(__AVX512F__)
 static inline double sum_f(vec_f a) { return _mm512_reduce_add_ps(a); }
 static inline double sum_d(vec_d a) { return _mm512_reduce_add_pd(a); }
@@ -300,7 +300,7 @@ static inline vec_i add_products(vec_i s, const uint8_t *codes, int32_t query)
     __m128 high = _mm_castsi128_ps(_mm_madd_epi16(_mm_unpackhi_epi8(c, zero), q));
     return s + (vec_i)_mm_shuffle_ps(low, high, 0x88) + (vec_i)_mm_shuffle_ps(low, high, 0xdd);
 }
-#elif defined(NEON) /* a row's code - 128 times a query's code, at most 128 x 127 in size, fits 16 bits */
+#elif defined(NEON) /* (row's code - 128) * query's code is at most 128 x 127 in size, which fits 16 bits */
 #define PRODUCT_OFFSET 0
 static inline vec_i add_products(vec_i s, const uint8_t *codes, int32_t query)
 {

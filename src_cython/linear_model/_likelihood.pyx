@@ -64,7 +64,7 @@ cdef struct pass_t:
     const double* shift
     # (d,) for each column the factor that scales its values in dense rows, after `shift` is subtracted
     const double* factor
-    # (K, ld) the parameters, for each of K classes a row of d + 1 numbers padded to ld; for sparse rows (d + 1, width)
+    # (K, ld) K sets of parameters, each of d + 1 numbers padded to ld; for sparse rows (d + 1, width)
     const double* W
     curvature_t curvature
     # whether the pass also finds the least margin of all rows: the score of a row's class minus the best other score
@@ -124,9 +124,7 @@ cdef void transpose_panel(pass_t* p) noexcept nogil:
         for j in range(0, p.d + 1, 4):
             if j + 4 <= p.ld:
                 transpose_4_by_4_d(p.z + i * p.ld + j, p.ld, p.zt + j * ROWS + i, ROWS)
-            # a SIMD vector has fewer than four lanes, so that a row, padded to whole vectors, may end with fewer than
-            # four columns
-            else:
+            else:  # SIMD vectors have fewer than four lanes, and the padded rows may end with fewer than four columns
                 transpose_rest(p, i, j)
 
 

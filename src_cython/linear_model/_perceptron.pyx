@@ -61,7 +61,7 @@ ctypedef struct epoch_t:
     # after its last mistake, at which its current run without a mistake began
     int64_t* since
     # (n,): for each of n learners (one hyperplane or, in joint learning, all of them) the length of its longest run
-    # without a mistake; NULL unless the pocket algorithm, which keeps the weights of this run, is used
+    # without a mistake; NULL without the pocket algorithm, which tests the weights at the end of such a run
     int64_t* record
     double* square         # the largest squared norm |x|^2 of a row so far; NULL once an epoch has read all rows
     int64_t t              # the number of the next sample, counted from the start of the training
@@ -98,8 +98,8 @@ ctypedef struct shrinking_t:
 
 
 cdef enum:
-    # the largest squared norm of a row is updated for n times this number of rows at a time, for n hyperplanes; the
-    # hyperplanes then learn from these rows while they are still in a cache
+    # in blocks of n times this number of rows, for n hyperplanes, the largest squared norm of a row is updated first;
+    # then the hyperplanes learn from these rows, which are still in a cache
     MEASURED = 64
 
 cdef double[2] SIGN = [-1, 1]  # the sign of a label is looked up, because a processor cannot predict a branch on labels

@@ -51,8 +51,8 @@ cdef struct gaussians_t:
     # (d, width) the coefficient B = -2 (mean of the class - mean of all rows) / variance of each column and class; with
     # it log P(x, class) = base - 1/2 sum_j t_j (A_j t_j + B_j), where t is x minus the mean of all rows
     const double* B
-    # (width,) for each class log P(x, class) at x = mean of all rows, the point about which the log joints of all rows
-    # are expanded in squares
+    # (width,) for each class log P(x, class) at x = mean of all rows, the point about which the quadratic log joint is
+    # expanded
     const double* base
     # (n_classes,) the highest log joint, log P(x, class), of each class, which is at the mean of the class
     const double* top

@@ -219,9 +219,9 @@ cdef Py_ssize_t raise_largest(
 cdef void count_categories(
     const rows_t* X, const labelled_t* rows, const int64_t* first, double[:, ::1] counts, double* scratch
 ) noexcept nogil:
-    """Add each row's weight to counts[first[j] + category, class] for each column j, whose first row is first[j].
+    """Add each row's weight to counts[first[j] + category, class] for each column j.
 
-    `scratch` has space for a row of d doubles.
+    Column j has the rows of `counts` from first[j] on, one for each category; `scratch` has space for d doubles.
     """
     cdef Py_ssize_t i, j
     cdef double w

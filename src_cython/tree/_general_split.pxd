@@ -157,8 +157,7 @@ cdef inline void scan_classes(
     cdef Py_ssize_t k, o, row
     cdef double scale = fixed_scale(node.weight), unit = 1 / scale, weight, other, score
     cdef int64_t w, left = 0
-    # no-cython-lint: l, the class weights on the left of a cut, is named as in the formulas of the head of this file
-    cdef int64_t* l = <int64_t*> scratch.sides
+    cdef int64_t* l = <int64_t*> scratch.sides  # no-cython-lint: l (left of a cut) is named as in the file's formulas
     cdef const int64_t* all_rows = l + g.n_values
     memset(l, 0, g.n_values * sizeof(int64_t))
     for k in range(1, order.last + 1):
@@ -264,8 +263,7 @@ cdef inline void scan_sums(
     cdef double weight, other, least = noise(node) * g.n_outputs
     cdef int64_t left = 0
     cdef const double* m = node.values
-    # no-cython-lint: l, the outputs' sums on the left of a cut, is named as in the formulas of the head of this file
-    cdef int64_t* l = <int64_t*> scratch.sides
+    cdef int64_t* l = <int64_t*> scratch.sides  # no-cython-lint: l (left of a cut) is named as in the file's formulas
     cdef const int64_t* totals = l + g.n_outputs
     memset(l, 0, g.n_outputs * sizeof(int64_t))
     if g.criterion == POISSON:

@@ -24,7 +24,9 @@ from tree._partition cimport halves_t, mark_sides, partition
 from tree._plain_split cimport IN_ORDER, MISSING_FIRST, arrange, first_at_least, read_total, split_t, try_feature
 
 cdef enum:
-    # (length,): the row numbers in the order of a column's values, with a bit that marks the first row of each value
+    # FEATURE to MISSING are column indices of `nodes`, an array with a row for each node that is written already. The
+    # column FEATURE has the feature of a split, -1 for a leaf, and -2 - i for a node that is the root of part i, a
+    # subtree that grows in arrays of its own.
     FEATURE = 0
     SIZE = 1
     # the column of `nodes` for the number of the row that has the split feature's largest value on the left side or,

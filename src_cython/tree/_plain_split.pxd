@@ -148,8 +148,7 @@ cdef inline void read_two(
     cdef end_t end = given[0]
     cdef int64_t n = node.stop - node.start, n_1 = <int64_t> node.values[1], l_1 = 0, k
     cdef Py_ssize_t start = 0, size = 0, stop = min(end.count, end.last), i
-    # no-cython-lint: l, the numbers of rows left of a cut, is named as in the formulas of the head of this file
-    cdef double l[BLOCK]
+    cdef double l[BLOCK]  # no-cython-lint: l (left of a cut) is named as in the file's formulas
     cdef double difference
     while start + size < stop:
         start += size
@@ -195,8 +194,7 @@ cdef inline void read_gini(
     # of them are on the left
     cdef double squares = 0, cross = 0
     cdef int64_t left = 0  # the sum of l_c^2 over classes c, where l_c rows of class c are on the left
-    # no-cython-lint; alternately l and others count the rows of each class on the left of a cut
-    cdef int64_t* l = <int64_t*> sides
+    cdef int64_t* l = <int64_t*> sides  # no-cython-lint; l and others, in turn, count the left rows of each class
     cdef int64_t* others = l + g.n_values
     cdef double left_at[BLOCK]
     cdef double cross_at[BLOCK]
@@ -234,9 +232,7 @@ cdef inline void read_entropy(
     cdef Py_ssize_t n = node.stop - node.start, cut = -1, k, c, l_c, r_c
     cdef const double* t = g.table
     cdef double most = best.score, score, total = 0
-    # no-cython-lint: l, the numbers of rows of each class left of a cut, is named as in the formulas of the head of
-    # this file
-    cdef int64_t* l = <int64_t*> sides
+    cdef int64_t* l = <int64_t*> sides  # no-cython-lint: l (left of a cut) is named as in the file's formulas
     cdef int64_t* r = <int64_t*> sides + g.n_values
     for c in range(g.n_values):
         l[c] = 0

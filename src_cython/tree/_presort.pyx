@@ -484,8 +484,10 @@ def pack(lists, Py_ssize_t first, Py_ssize_t stop, uint32_t[:, ::1] packed_out):
                 common[0, f] = n_below
 
 
-ctypedef struct chosen_t:  # a selection of rows, and the packed sorted list of a column from which they are read
-    const uint32_t* packed  # (length,): the row numbers in the order of a column, with the marks that `pack` sets
+# a selection of rows, and the packed list of a column from which the sorted list of the selected rows is made
+ctypedef struct chosen_t:
+    # (length,): the row numbers in the order of a column's values, with a bit that marks the first row of each value
+    const uint32_t* packed
     Py_ssize_t length
     # (n_rows,): for each selected row its number in the selection and its class, packed as in an item of a sorted list,
     # with rank 0; -1 for a row that is not selected
