@@ -93,8 +93,8 @@ cdef Py_ssize_t scratch_size(const fastclf_model* model, Py_ssize_t n, Py_ssize_
     cdef Py_ssize_t d = m.n_features, width = m.neighbors.width
     n = min(max(n, 1), <Py_ssize_t> QUERIES)
     if m.table.inner != NULL:
-        # if the inner model searches neighbours, its own space includes the features, which are its queries; for other
-        # inner models, the features of a tile of rows need space
+        # a table's model needs space for the features of a tile of rows and for its inner model; if that searches
+        # neighbours, its own space includes the features, which are its queries
         d = 0 if m.kind == FASTCLF_NEIGHBORS else 8 * TILE * m.table.inner.n_features + 64
         return d + scratch_size(<const fastclf_model*> m.table.inner, n, k)
     if m.kind == FASTCLF_NEIGHBORS:

@@ -92,7 +92,7 @@ cdef struct state_t:
 
 
 cdef double slope(const state_t* t, Py_ssize_t k, Py_ssize_t j) noexcept nogil:
-    """The entry of H (u - u0), the change of the gradient since the start of the sweeps, for class k and column j."""
+    """The change of the gradient since the start of the sweeps, H (u - u0), in its entry for class k and column j."""
     cdef Py_ssize_t e, i, n = t.n
     cdef const double* weight = t.weight + k * n
     cdef const double* s = t.s + k * n
@@ -165,7 +165,7 @@ cdef double bend_of(const state_t* t, Py_ssize_t k, Py_ssize_t j) noexcept nogil
 cdef state_t state_of(
     columns, const double[:, ::1] weight, const double[:, ::1] share, double[:, ::1] s, double[::1] mean
 ) except *:
-    """A state_t of pointers to arrays; columns: (starts, rows, entries) or, for dense ones, (None, None, (p, n))."""
+    """A state_t of pointers to the arrays of sweeps; columns: (starts, rows, entries); if dense (None, None, array)."""
     cdef const long long[::1] starts
     cdef const int[::1] rows
     cdef const double[::1] entries

@@ -69,8 +69,8 @@ cdef struct pass_t:
     curvature_t curvature
     # whether the pass also finds the least margin of all rows: the score of a row's class minus the best other score
     bint margins
-    # (3,) the sum of the losses, the least margin, and the derivative with respect to the intercept, which only
-    # `pass_plain` computes
+    # (3,) the sum of the losses, the least margin, and the derivative with respect to the intercept; the last is
+    # computed only by `pass_plain`, whose gradient leaves it out
     double* sums
     double* grad               # the gradient of the loss with respect to the parameters W, in the layout of W
     # (blocks, d + 1, ld) the second derivatives: one block, one for each class, or one for each pair of classes
@@ -371,9 +371,9 @@ cdef void pass_dense(
         panel += step
 
 
-# Rows are read in whole SIMD vectors, so that the last vector of a row may extend into the next row. The values there
-# do no harm: they are finite, W is 0 there, and grad is ignored there. Panels at the end of X, which no row follows,
-# are copied to padded rows first.
+# Rows are read in whole SIMD vectors, so that the last vector of a row may extend into the next row. The numbers of the
+# next row do no harm: they are finite, their parameters in W are 0, and their entries of grad are ignored. Panels at
+# the end of X, which no row follows, are copied to padded rows first.
 cdef void pass_plain(
     pass_t* p, const floating* X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step
 ) noexcept nogil:
@@ -501,7 +501,7 @@ cdef void score_sparse_row(
 cdef void pass_sparse(
     pass_t* p, const csr_t* X, const floating* value, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step
 ) noexcept nogil:
-    """Add panels of sparse rows to the loss and the gradient, or write the residuals that give the gradient."""
+    """Add panels of sparse rows to the loss and the gradient, or write each row's derivatives, not the gradient."""
     cdef Py_ssize_t panel = start, first, n_rows, i, k, e, K = p.n_classes, width = p.width
     cdef double* row = p.z
     while panel < stop:
@@ -587,7 +587,7 @@ def plain(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_
 
 
 def sparse(X, const floating[::1] data, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step, state):
-    """Add the loss and its derivatives for every step-th panel of rows of a `Csr` X with values `data` to a `Pass`."""
+    """Add to a `Pass` the loss and its derivatives over every step-th panel of rows of a `Csr` X with values `data`."""
     cdef csr_t rows = csr_of(X)
     cdef pass_t p = pass_of(state, rows.n_rows)
     require(p.residuals is NULL or len(state.residuals) == rows.n_rows)

@@ -38,15 +38,18 @@ from _status cimport FASTCLF_OK
 ctypedef struct epoch_t:
     bint intercept
     double eta
-    # (m, d): the weights of m hyperplanes, to which steps are added; for batches, the sum of a batch's steps instead
+    # (m, d): the weights of m hyperplanes, to which steps are added; in batch learning, the sum of a batch's steps
+    # instead
     double* to_w
-    # (m,): the intercepts, to which steps are added; for batches, the sum of a batch's steps instead
+    # (m,): the intercepts of m hyperplanes, to which steps are added; in batch learning, the sum of a batch's steps
+    # instead
     double* to_b
-    # (m, d): for averaged weights, the sum of t times the step over all steps so far, where t is the number of the
-    # step's sample; else NULL. After T samples, the sum of the weight vectors w after each of them is T w - lag_w.
+    # (m, d): for m hyperplanes with averaged weights, the sum of t times the step over all steps so far, where t is the
+    # number of the step's sample; else NULL. After T samples, the sum of the weight vectors w after each of them is T w
+    # - lag_w.
     double* lag_w
-    # (m,): for averaged intercepts, the sum of t times the step over all steps so far, where t is the number of the
-    # step's sample; else NULL
+    # (m,): for m hyperplanes with averaged intercepts, the sum of t times the step over all steps so far, where t is
+    # the number of the step's sample; else NULL
     double* lag_b
     # (n,): for each of n learners the sum over its mistakes of -y f, where f is the score and y the label, 1 or -1; a
     # learner is one hyperplane or, in joint learning, all of them
@@ -132,7 +135,7 @@ cdef inline double note_mistake(
 cdef inline void take_step(
     epoch_t* s, Py_ssize_t k, Py_ssize_t d, double step, const floating* x, const int* index, Py_ssize_t n
 ) noexcept nogil:
-    """Add step times row x to hyperplane k; for averages, add to lag_w the same times t, the number of the sample."""
+    """Add step times row x to hyperplane k and, for averaged weights, t times as much to lag_w, for sample number t."""
     add(s.to_w + k * d, step, x, index, n)
     if s.intercept:
         s.to_b[k] += step
@@ -143,7 +146,7 @@ cdef inline void take_step(
 
 
 cdef inline void note_size(double* square, const floating* x, Py_ssize_t n) noexcept nogil:
-    """Replace the largest squared norm so far, `square`, by that of row x if this is larger or NaN; NULL is allowed."""
+    """Raise the largest squared norm so far, `square`, to that of row x if this is larger or NaN; NULL: do nothing."""
     cdef double size
     if square != NULL:
         size = dot_dense(x, x, n)
@@ -184,7 +187,7 @@ cdef Py_ssize_t learn(
 cdef void learn_dense(
     const rows_t* r, const hyperplanes_t* p, epoch_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """Learn from dense rows with a single hyperplane, in an epoch without averages, runs of correct samples, or log."""
+    """Learn from dense rows with one hyperplane, if neither averages nor runs without a mistake nor a log are kept."""
     cdef Py_ssize_t d = r.d, sample, later, after, row = start if r.order == NULL else r.order[start]
     cdef const floating* x = data + row * d
     cdef const floating* following
@@ -231,7 +234,7 @@ cdef void learn_sparse(
     const rows_t* r, const hyperplanes_t* p, epoch_t* s, Py_ssize_t k, const floating* data, Py_ssize_t start,
     Py_ssize_t stop,
 ) noexcept nogil:
-    """Learn from sparse rows with hyperplane k, in an epoch without averages, runs of correct samples, or log."""
+    """Learn from sparse rows with hyperplane k, if neither averages nor runs without a mistake nor a log are kept."""
     # Arguments: more than 8, because `learn` passes on all of its arguments, and the number k of the hyperplane.
     cdef Py_ssize_t sample, row, n
     cdef const int* index

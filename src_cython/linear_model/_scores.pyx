@@ -63,7 +63,7 @@ cdef void score_four_rows(
     const floating* x, const double* u, const double* v, double b_u, double b_v, Py_ssize_t d, double* out,
     Py_ssize_t stride
 ) noexcept nogil:
-    """Write the scores of four rows, which begin at x, by the weights u and v of two adjacent classes; u may be v."""
+    """Write the scores of four rows, which begin at x, by weights u and v of adjacent classes; u is v for one class."""
     cdef vec_d s0, s1, s2, s3, t0, t1, t2, t3, a, b, row
     cdef Py_ssize_t j = 0, whole = d - d % LANES_D
     s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = spread_d(0)
@@ -384,7 +384,7 @@ cdef int decide_rows(
 ) noexcept nogil:
     """Write the scores of n rows; returns FASTCLF_OK if all of them are finite, else FASTCLF_BAD_VALUE."""
     cdef Py_ssize_t d = model.n_features, K = model.n_outputs, row = 0
-    # a faster way for a single row and output: 14 ns instead of 34 ns in addition to the sum
+    # a faster way for a single row and output: it adds 14 ns to the time of the inner product, the general way 34 ns
     if n == 1 and K == 1:
         out[0] = score_one(X, model.linear.coef, model.linear.intercept[0], d)
         return FASTCLF_OK if out[0] - out[0] == 0 else FASTCLF_BAD_VALUE

@@ -25,8 +25,9 @@ from _vector cimport LANES_D, fmadd_d, largest_d, max_d, spread_d, sum_d, vec_d
 cdef struct gaussians_t:
     Py_ssize_t d
     Py_ssize_t n_classes
-    Py_ssize_t widest        # the column with the largest sum of squares about the mean of all rows
-    # the number epsilon, which is added to all variances, as a share of the largest variance of a column
+    # the column with the largest sum of squares about the mean of all rows, whose variance determines epsilon
+    Py_ssize_t widest
+    # epsilon, which is added to all variances, is this share of the largest variance of a column
     double smoothing
     double epsilon
     # the largest 1 / variance of any class and column; times a change of epsilon, it is an upper bound of the relative

@@ -172,9 +172,9 @@ cdef struct density_t:
 #
 #     log(sum_a count[a] exp(-(x - cell[a])^2 / 2 h^2)) - constant
 #
-# Cells at a distance of more than r from x are skipped. All their terms together are below 2^-60 of the term of the
-# nearest cell, if r^2 / (2 h^2) = top + slack - log(count of the nearest cell), where -top is the exponent in the term
-# of the nearest cell.
+# Centres (cells) at a distance of more than r from x are skipped. All their terms together are below 2^-60 of the term
+# count exp(-top) of the nearest centre, if r^2 / (2 h^2) = top + slack - log(count), where slack is 42 plus the
+# logarithms of the largest count and of the number of centres.
 cdef double log_density(const density_t* p, double x) noexcept nogil:
     cdef Py_ssize_t a, last
     cdef double t, top, reach, total, scale = -0.5 / (p.h * p.h)
@@ -269,7 +269,7 @@ def products(
     X, const double[:, ::1] coef, const double[::1] constant, threshold,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] joint
 ):
-    """Add linear scores to rows [start, stop) of the log joints; threshold: a number that makes X binary, or None."""
+    """Add linear scores to rows [start, stop) of the log joints; x above `threshold`, unless None, is 1, else 0."""
     cdef double limit = 0 if threshold is None else threshold
     cdef const double* above = NULL if threshold is None else &limit
     cdef rows_t rows = rows_of(X)
@@ -309,7 +309,7 @@ def densities(
     const double[::1] x, const double[::1] cell, const double[::1] count, double h, double slack, double constant,
     double[::1] out
 ):
-    """Write the log density of each number in x, where the density is a weighted sum of normal densities at cells."""
+    """Write the log density of each number in x: a weighted sum of normal densities that are centred at `cell`."""
     cdef density_t p = density_t(&cell[0], &count[0], cell.shape[0], h, slack, constant)
     cdef Py_ssize_t i
     with nogil:

@@ -32,7 +32,7 @@ cdef inline vec_d load(const floating* x) noexcept nogil:
 
 
 cdef void pack(const floating* x, double w, const double* c, Py_ssize_t d, double* row, double* total) noexcept nogil:
-    """For a row x with weight w and the shift c: write sqrt(w) (x - c) to `row`, and add w (x - c) to `total`."""
+    """For row x, weight w, shift c: write sqrt(w) (x - c), for the Gram matrix, and add w (x - c) to `total`."""
     cdef vec_d t, weight = spread_d(w), root = spread_d(sqrt(w))
     cdef double u
     cdef Py_ssize_t j = 0, whole = d - d % LANES_D

@@ -49,7 +49,8 @@ cdef enum:
 ctypedef struct cutting_t:
     bint open  # whether the search for the node's split has begun
     bint found  # whether the search has ended with a split, by which the lists are now partitioned
-    Py_ssize_t feature  # the feature whose list is being searched for a cut, or partitioned
+    # the feature whose list is searched for a cut at present or, once the split is found, partitioned at present
+    Py_ssize_t feature
     # the number of rows that the next cut to be tried sends left, if the node's rows are in ascending order of
     # `feature`
     Py_ssize_t place
@@ -182,7 +183,10 @@ cdef void split_top(part_t* p, const growth_t* g, const cutting_t* c, double* bo
 cdef Py_ssize_t advance(
     Growth growth, const floating* X, part_t* p, double budget
 ) noexcept nogil:
-    """Continue to grow the subtree of a `Part` until the budget is spent; returns the number of rows in new leaves."""
+    """Continue to grow the subtree of a `Part` until `budget` rows and cuts are processed.
+
+    Returns the number of rows in new leaves.
+    """
     cdef const growth_t* g = &growth.c
     cdef cutting_t* c = &growth.cutting
     cdef Py_ssize_t n, n_done = 0

@@ -36,7 +36,8 @@ cdef inline bint goes_left(const step_t* step, const uint64_t* subsets, const fl
         if not (value >= 0 and value < subset[0]):
             return missing_left
         return subset[1 + (<uint64_t> value >> 6)] >> (<uint64_t> value & 63) & 1
-    # the comparison with the threshold is not a branch, since the processor would predict half of such branches wrong
+    # the comparison with the threshold is computed without a branch, since the processor would mispredict half of the
+    # branches
     return (value <= step.threshold) | ((value != value) & missing_left)
 
 

@@ -313,11 +313,12 @@ cdef inline void scan_distances(
     """Search the cuts by absolute error; a running median, kept in heaps, gives the errors on each side of each cut."""
     cdef Py_ssize_t n = node.stop - node.start, k, o, row
     cdef double weight = 0, scale = scale_of_distances(g, node, order), unit = 1 / scale if scale > 0 else 1, y
-    # loss[k]: the sum of absolute errors about the medians of the two sides of the cut after k rows
+    # loss[k]: for the cut after k rows, the sum of absolute differences between the rows' y and the medians of their
+    # sides
     cdef double* loss = scratch.losses + 4 * n
-    # With monotonic constraints, left[k] and right[k] end as the last output's medians on the two sides of the cut
-    # after k rows. Without constraints, left[k] keeps the scaled y of row k - 1 of the order. Until the second loop
-    # over k, right[k] is the loss of the first k rows.
+    # left[k] and right[k] belong to the cut after k rows of the order. With monotonic constraints, they end as the last
+    # output's medians on the two sides of the cut; without, left[k] keeps the scaled y of row k - 1. The first loop
+    # over the rows leaves the loss of the first k rows in right[k].
     cdef double* left = loss + n
     cdef double* right = left + n
     cdef median_t m

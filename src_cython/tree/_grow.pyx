@@ -62,8 +62,8 @@ ctypedef struct part_t:  # a growing subtree: pointers to the arrays of a `Part`
     double* children
     int32_t* features
     Py_ssize_t n_nodes, n_waiting, n_words
-    # the largest n_nodes, n_waiting and n_words with which another node fits into the arrays; beyond them, the arrays
-    # are extended first
+    # the largest numbers of written nodes, waiting nodes and words of subsets with which another node is sure to fit
+    # into the arrays; beyond them, the arrays are extended first
     Py_ssize_t most_nodes, most_waiting, most_words
     # the number of columns of `numbers` and `waiting`, which store the weight, the impurity and the values of each node
     Py_ssize_t width

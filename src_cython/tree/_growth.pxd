@@ -41,7 +41,9 @@ ctypedef struct growth_t:
     const double* y
     const double* weight  # (n,): the weights of the rows; NULL: all weights are 1
     const int32_t* first_value  # (n_outputs + 1,): the index of each output's first value among the values of a node
-    const double* table  # (n + 1,): i log2 i for i = 0 to n, in fixed point, for entropy without weights; else NULL
+    # (n + 1,): i log2 i for i = 0 to n, in fixed point, from which the entropy of unweighted counts is computed; else
+    # NULL
+    const double* table
     # (n_features,): the number of each feature's categories, 0 for a numeric feature; NULL: all features are numeric
     const int32_t* n_codes
     # (n_features,): 1 if predictions must not fall as the feature rises, -1 if they must not rise, 0 if the feature has
@@ -71,11 +73,11 @@ ctypedef struct node_t:
     # a power of 2 that multiplies y - mean before it is truncated to a whole number; sums of whole numbers have the
     # same bits in any order of the rows
     double scale
-    # the row that corrects truncation: the sum of the truncated scale (y - mean) over the node's rows is subtracted
-    # from this row's, so that their sum is 0
+    # the row that corrects truncation: the sum over the node's rows of y - mean, multiplied by `scale` and truncated,
+    # is subtracted from the number of this row, so that the numbers add up to 0
     Py_ssize_t odd_row
-    # the sum over the node's rows of the truncated scale (y - mean) or, in `_general_split.pxd`, of the rows' weights,
-    # which are scaled and truncated as well
+    # the sum over the node's rows of y - mean, multiplied by `scale` and truncated, or, in `_general_split.pxd`, of the
+    # rows' weights, which are scaled and truncated as well
     int64_t total
     # (n_values,): the node's class weights or predicted numbers; with monotonic constraints, the lower and the upper
     # bound of its predictions follow

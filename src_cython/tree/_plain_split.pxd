@@ -57,7 +57,9 @@ from _vector cimport LANES_D, at_most_d, spread_d, vec_d
 cdef enum:
     IN_ORDER = 0
     MISSING_FIRST = 1
-    BY_RESPONSE = 2  # BY_RESPONSE + v: the categories in the order of their means of the target's value v
+    # BY_RESPONSE + v: the order of rows in which categories ascend by their means of value v (class or output) of the
+    # target
+    BY_RESPONSE = 2
     FEW = 32  # lists of at most this number of rows are read whole, without a search for a common value
     BLOCK = 64
     EXACT = 1 << 26  # in a node with fewer rows than this, a product of two counts of rows is exact as a double
@@ -66,13 +68,16 @@ ctypedef struct split_t:
     double score
     # feature: the feature of the split, -1 if there is none; cut: the number of rows that go left
     Py_ssize_t feature, cut
-    Py_ssize_t how  # the order of the rows that the split cuts in two: IN_ORDER, MISSING_FIRST or BY_RESPONSE + v
+    # the order of the node's rows that the split cuts in two: by value (IN_ORDER), missing values first
+    # (MISSING_FIRST), or categories by the mean of the target's value v (BY_RESPONSE + v)
+    Py_ssize_t how
 
 ctypedef struct end_t:  # the rows at one end of a sorted list, which are read from that end inwards
     const uint64_t* items  # the item at the end of the list, which is read first
     # the number of rows to read; the row after them, if there is one, has another value of the feature
     Py_ssize_t count
-    # first, last: the least and the largest number of read rows at which a cut leaves enough rows on both sides
+    # first, last: the least and the largest number of rows, in reading order, after which a cut leaves enough rows for
+    # a leaf on both sides
     Py_ssize_t first, last
 
 # The direction in which a list is read, as a type, so that the loops are compiled for each direction. Of cuts with
@@ -118,7 +123,7 @@ cdef inline bint ends_a_value(const way_t* way, const growth_t* g, const end_t* 
 cdef inline bint is_run(
     const way_t* way, const growth_t* g, const end_t* end, Py_ssize_t start, Py_ssize_t size
 ) noexcept nogil:
-    """Whether `size` rows from place `start` on, and the row after them, have one value, so that no cut is there."""
+    """Whether `size` rows from place `start` on, and the row after them, have one value, so that no cut lies there."""
     return start + size < end.count and same_value(g, item_at(way, end, start), item_at(way, end, start + size))
 
 
@@ -171,7 +176,7 @@ cdef inline void read_two(
 cdef inline bint gini_reach(
     const double* left, const double* cross, Py_ssize_t start, Py_ssize_t size, double n, double squares, double bar
 ) noexcept nogil:
-    """Whether one of `size` cuts may reach the score `bar`, by the Gini score for any number of classes."""
+    """Whether one of `size` cuts may have a Gini score, with any number of classes, of at least `bar`."""
     cdef vec_d k, a, score
     cdef Py_ssize_t i
     cdef unsigned int reached = 0

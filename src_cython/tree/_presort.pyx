@@ -25,7 +25,9 @@ from _vector cimport prefetch
 cdef enum:
     DIGIT = 2048
     SAMPLE = 64
-    AHEAD = 16  # the number of rows by which reads of X are prefetched, since each row is in another page of memory
+    # the number of rows by which reads of X are prefetched, since the values of a column lie in another page of memory
+    # for each row
+    AHEAD = 16
     # a run of rows whose keys have equal upper halves is sorted by insertion up to this length, and by digits if it is
     # longer
     SHORT = 48
@@ -67,7 +69,8 @@ ctypedef struct sorting_t:  # the state of a sort of the columns [column, stop) 
     uint64_t* scratch  # (n,): scratch space for the items of one list
     # (3, DIGIT): how often each of the DIGIT values of a digit occurs in the keys, for each of three digits
     uint32_t* counts
-    growth_t g  # a growth_t of which only the masks and shifts for the parts of an item are used
+    # the masks and shifts by which the parts of an item are read, as fields of a growth_t; its other fields are not set
+    growth_t g
     # the fields from `block` on are the progress of the sort, and change; those before describe the sort, and are fixed
     Py_ssize_t block, block_end  # the columns [block, block_end) of X are those that are copied to contiguous memory
     Py_ssize_t column  # the number of the column that is being sorted
@@ -82,7 +85,8 @@ ctypedef struct sorting_t:  # the state of a sort of the columns [column, stop) 
     # out of the sorted list
     bint repeated
     uint64_t* source  # the items that a pass of the radix sort reads
-    uint64_t* target  # the items that a pass of the radix sort writes, in the order of one more digit
+    # the items that a pass of the radix sort writes, which are sorted by one more digit than those that it reads
+    uint64_t* target
     # in the pass RANKS, last: the key before the current one; n_ranks: the number of ranks, of distinct values, used so
     # far
     uint64_t last, n_ranks
@@ -110,7 +114,7 @@ cdef inline uint64_t upper_key(floating x) noexcept nogil:
 
 
 cdef bint is_repeated(const floating* x, Py_ssize_t n, double* value_out) noexcept nogil:
-    """Write the most frequent of SAMPLE evenly spaced values of a column; returns whether it occurs more than once."""
+    """Find the most frequent of SAMPLE evenly spaced values of a column; returns whether it occurs more than once."""
     cdef Py_ssize_t step = max(n // SAMPLE, <Py_ssize_t> 1), i, j, count, most = 0
     n = min(n, <Py_ssize_t> SAMPLE)
     for i in range(n):

@@ -86,7 +86,7 @@ def links(const int32_t[::1] right, const double[::1] risk, double[::1] alpha_ou
 
 
 def least_above(const int32_t[::1] right, const double[::1] alpha, double[::1] least_out):
-    """Write, for each node, the least alpha of all its ancestors; infinity for the root."""
+    """Write for each node the least alpha at which an ancestor becomes a leaf by pruning; infinity for the root."""
     cdef Py_ssize_t t, n = right.shape[0]
     with nogil:
         least_out[0] = INFINITY
