@@ -4,6 +4,8 @@
 #     more:         loss_i = log(sum_k exp(s_ik)) - s_i,y(i),  s_ik = w_k z_i                        K classes
 #     sums of:  weight_i loss_i,  r_ik z_i,  weight_i a_ikm z_i z_i',    r = weight d loss / d s,  a = d2 loss / d s2
 #
+# z_i is row i with one more column for the intercept, s are its scores, w the parameters, and m_i is the margin.
+#
 # in:      rows X, dense or CSR, their classes y and weights, parameters W
 # changed: sums over the rows so far: sums = [loss, least margin, ...], grad and, if wanted, hess, with a block for each
 #          pair of classes k <= m
@@ -231,8 +233,7 @@ cdef void link_two(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nogi
                 p.sums[1] = sign[i]
 
 
-# the debug build's check for division by zero is off here, because it cannot be compiled for SIMD vectors
-@cdivision(True)
+@cdivision(True)  # the debug build's check for division by zero is off: it does not compile for SIMD vectors
 cdef void link_more(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nogil:
     """With more than two classes: replace a panel's scores by weight times probability, and add up weighted losses."""
     cdef double most[ROWS]
@@ -282,9 +283,7 @@ cdef void fill_az(pass_t* p, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
             (<vec_d*> (p.az + j * ROWS))[v] = (<const vec_d*> a)[v] * (<const vec_d*> (p.zt + j * ROWS))[v]
 
 
-# the debug build's check for division by zero is off here, because it cannot be compiled in functions that return SIMD
-# vectors
-@cdivision(True)
+@cdivision(True)  # the debug build's check for division by zero is off: it does not compile for SIMD results
 cdef inline vec_d curvature_of(const pass_t* p, Py_ssize_t k, Py_ssize_t m, Py_ssize_t v) noexcept nogil:
     """The second derivatives of weighted losses with respect to the scores of classes k and m, for vector v of rows."""
     cdef Py_ssize_t j

@@ -2,8 +2,9 @@
 #
 #     f = w.x + b;   unless y f > 0:   w = w + (y eta c) x;   b = b + y eta c
 #
-# for each class against the rest, or for all classes jointly. In joint learning a mistake is a sample whose own class
-# does not score above all others; its class takes the step, and the best of the other classes takes the opposite step.
+# for each class against the rest (y is 1 if x is of the class, else -1), or for all classes jointly. In joint learning
+# a mistake is a sample whose own class does not score above all others; its class takes the step, and the best of the
+# other classes takes the opposite step.
 #
 # in:      samples of rows with their classes and costs c, the step length eta
 # changed: w and b of the hyperplanes; the number of mistakes, the losses and the margins of the epoch so far

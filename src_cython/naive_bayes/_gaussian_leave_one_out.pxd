@@ -6,8 +6,8 @@
 # and the same holds for all rows together, whose largest variance gives epsilon. If less than half of the digits of an
 # M' remain, `lost` is set, and the caller fits again without the row.
 #
-# In the other classes only epsilon changes, by delta. The change of 1 / v and log v is computed to first order, if
-# delta over v is so small that the second order is below rounding.
+# In the other classes only epsilon changes, by delta, and with it all variances v. The change of 1 / v and log v is
+# computed to first order, if delta over v is so small that the second order is below rounding.
 #
 # Most rows need none of this. The log joints with all rows in the fit, computed as
 #
@@ -129,9 +129,10 @@ cdef inline void score_four(const gaussians_t* g, const double* t, double* joint
 
 # The class that is certain to be the best after a row of class c with n rows is left out, or -1 if none is certain.
 #
-# Without the row, the terms of c's log density change:
+# Without the row x, the terms of c's log density change; m_j and v_j are the mean and the variance of column j in c, and
+# v'_j is the variance without x:
 #
-#     -1/2 sum_j (z_j^2 + log 2 pi v_j),   z_j^2 = (x - m)^2 / v_j,   Q = sum_j z_j^2.
+#     -1/2 sum_j (z_j^2 + log 2 pi v_j),   z_j^2 = (x_j - m_j)^2 / v_j,   Q = sum_j z_j^2.
 #
 # z_j^2 becomes (n / (n - 1))^2 z_j^2 v_j / v'_j, where 1 + 1 / (n - 1) + rho >= v'_j / v_j >= 1 - h and
 # h = Q n / (n - 1)^2 + rho, if the change of epsilon changes each variance by at most a share rho of it. The other
@@ -233,8 +234,7 @@ cdef inline double near_distance(
 # The sum over columns of (x - m)^2 / v + log(v / u), for the mean m and variance v of class k by the fit without row x,
 # and the variance u by the fit with all rows. The class has n rows without x; `held`: whether x is one of its rows in
 # the fit. All ratios v / u are above 1e-8, or x is marked as lost: so a product of 32 ratios does not underflow.
-# the debug build's check for division by zero is off here, because it cannot be compiled for SIMD vectors
-@cdivision(True)
+@cdivision(True)  # the debug build's check for division by zero is off: it does not compile for SIMD vectors
 cdef inline double distance_without(
     const gaussians_t* g, Py_ssize_t k, const double* x, double n, bint held, double epsilon, uint8_t* lost
 ) noexcept nogil:

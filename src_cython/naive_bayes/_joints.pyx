@@ -4,8 +4,8 @@
 #          of a SIMD vector's length
 # changed: log joints (row, class), to which the kernels add terms
 #
-# Classes are side by side in the lanes, and columns are added in order. Dense rows are processed four at a time, which
-# hides the latency of additions.
+# A SIMD vector has adjacent classes in its lanes, and columns are added in order. Dense rows are processed four at a
+# time, which hides the latency of additions.
 from libc.math cimport INFINITY, exp, log, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t
 

@@ -4,7 +4,7 @@
 #     sum_out[y_i, j]  += w_i (x_ij - c_j)
 #     gram_out[j, k]   += w_i (x_ij - c_j)(x_ik - c_k)
 #
-# Each number is a sum over the rows in their order, so that the bounds of ranges change no bit. A row with weight 0 is
+# Each number is a sum over the rows in their order, however the rows are divided into ranges. A row with weight 0 is
 # skipped.
 from cython cimport floating
 from libc.math cimport sqrt

@@ -20,8 +20,9 @@
 # out: the score of a cut does not depend on which of its two sides is summed.
 #
 # Scores are compared after rounding to 40 bits. So scores that differ by rounding errors only are ties, in whatever
-# order the cuts are read; of equal scores the smaller threshold wins. Most cuts score below the bar. A test without a
-# division shows this for BLOCK places at a time, in vectors, including places between equal ranks.
+# order the cuts are read; of equal scores the smaller threshold wins. Most cuts score below `bar`, the best score so
+# far less a rounding error. A test without a division shows this for BLOCK places at a time, in vectors, including
+# places between equal ranks.
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport qsort
