@@ -131,16 +131,16 @@ ctypedef struct bayes_t:
     Py_ssize_t width             # the number of classes, rounded up to a multiple of a SIMD vector's length
     # (n_outputs,) for each class the log joint, log P(x, class), before the terms of the row's features are added
     const double* begin
-    # (width,) zeros, which take the place of the constant terms where kernels add them, if `begin` includes these
-    # already
+    # (padded n_classes,) zeros, which take the place of the constant terms where kernels add them, if `begin` includes
+    # these already
     const double* zero
-    # (width,) for each class the sum over the features of the constant terms of Gaussian log densities; NULL: the model
-    # is not Gaussian
+    # (padded n_classes,) for each class the sum over the features of the constant terms of Gaussian log densities;
+    # NULL: the model is not Gaussian
     const double* constant
-    # (n_features, width) the mean of each feature in each class; NULL: the model is not Gaussian
+    # (n_features, padded n_classes) the mean of each feature in each class; NULL: the model is not Gaussian
     const double* mean
-    # (n_features, width) for each class the coefficient of each feature's value or, in a Gaussian model, of its squared
-    # distance from the mean; for categories, a row of log probabilities for each category of each feature
+    # (n_features, padded n_classes) for each class the coefficient of each feature's value or, in a Gaussian model, of
+    # its squared distance from the mean; for categories, a row of log probabilities for each category of each feature
     const double* weight
     # (n_features + 1,) the row of `weight`, here a table of log probabilities, at which each feature's categories
     # begin; NULL: features are numbers
@@ -148,11 +148,11 @@ ctypedef struct bayes_t:
     bint binary                  # whether feature values are replaced by 1 above `threshold`, and by 0 otherwise
     double threshold
     bint nonnegative             # whether negative feature values are refused
-    # (n_features, width) 1 if a feature value above 0 has probability 0 in the class, so that the class is impossible,
-    # else 0; NULL: all entries would be 0
+    # (n_features, padded n_classes) 1 if a feature value above 0 has probability 0 in the class, so that the class is
+    # impossible, else 0; NULL: all entries would be 0
     const double* impossible
-    # (n_features, width) 1 if the feature value 0 has probability 0 in the class, so that the class is impossible, else
-    # 0; NULL: all entries would be 0
+    # (n_features, padded n_classes) 1 if the feature value 0 has probability 0 in the class, so that the class is
+    # impossible, else 0; NULL: all entries would be 0
     const double* wanted
     # (n_outputs,) for each class the number of features whose value 0 makes the class impossible
     const double* n_wanted
@@ -211,8 +211,8 @@ ctypedef struct mixed_t:
     const double* begin          # (n_outputs,) the constant term of each class's log density
     # (n_features,) the index of each column's kind in `MIXED_KINDS` of `fastclf/embedding/forms.py`
     const int* kind
-    # (n_features,) the number of each column's cells, which are the values of a category, or the cuts between the bins
-    # of a number; the cell of x chooses its term of the log density
+    # (n_features,) the number of each column's cells: the values of a categorical column, or the cuts between the bins
+    # of a binned one; the cell of x chooses the term that x adds to the log density
     const int* size
     const int* whole             # (n_features,) 1 if the column may have whole numbers only, else 0
     # (n_features,) the index in `terms` at which the numbers of each column begin: its cells, then its log density's

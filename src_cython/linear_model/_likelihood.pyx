@@ -75,10 +75,11 @@ cdef struct pass_t:
     # computed only by `pass_plain`, whose gradient leaves it out
     double* sums
     double* grad               # the gradient of the loss with respect to the parameters W, in the layout of W
-    # (blocks, d + 1, ld) the second derivatives: one block, one for each class, or one for each pair of classes
+    # (blocks, d + 1, ld) the second derivatives, in one block, one for each class, or one for each pair of classes; a
+    # block has d + 1 rows and columns, and its rows are padded to ld numbers
     double* hess
-    # (n, width): for sparse rows, the array for the derivatives of each row's weighted loss with respect to its scores,
-    # if these are written instead of the gradient; NULL: the gradient is added to `grad`
+    # (n, padded K): for sparse rows, an array for the derivatives of each row's weighted loss with respect to its K
+    # scores, from which the caller computes the gradient; NULL: the gradient is added to `grad`
     double* residuals
     # the fields from `s` on are scratch space for one panel of rows
     # (K, ROWS): the scores of a panel's rows for K classes, later replaced by the losses' derivatives with respect to
@@ -92,7 +93,9 @@ cdef struct pass_t:
     # (ROWS, ld): a panel of ROWS dense rows, centred, scaled, and padded to ld columns; for sparse rows, the scores of
     # a single row
     double* z
-    double* zt                 # (ld, ROWS): a panel's ROWS rows of ld numbers, transposed
+    # (ld, ROWS): a panel of ROWS rows, transposed; rows have ld numbers, which is d + 1 rounded up to whole SIMD
+    # vectors
+    double* zt
     # (d + 1, ROWS): a panel, transposed, whose rows are multiplied by the second derivatives of their weighted losses
     double* az
 

@@ -46,14 +46,14 @@ cdef struct gaussians_t:
     const double* sums
     # the number of classes, rounded up to a multiple of a SIMD vector's length, by which A, B and base are padded
     Py_ssize_t width
-    # (d, width) the coefficient A = 1 / variance of each column and class; with it log P(x, class) = base - 1/2 sum_j
-    # t_j (A_j t_j + B_j), where t is x minus the mean of all rows
+    # (d, padded n_classes) the coefficient A = 1 / variance of each column and class; with it log P(x, class) = base -
+    # 1/2 sum_j t_j (A_j t_j + B_j), where t is x minus the mean of all rows
     const double* A
-    # (d, width) the coefficient B = -2 (mean of the class - mean of all rows) / variance of each column and class; with
-    # it log P(x, class) = base - 1/2 sum_j t_j (A_j t_j + B_j), where t is x minus the mean of all rows
+    # (d, padded n_classes) the coefficient B = -2 (mean of the class - mean of all rows) / variance of each column and
+    # class; with it log P(x, class) = base - 1/2 sum_j t_j (A_j t_j + B_j), where t is x minus the mean of all rows
     const double* B
-    # (width,) for each class log P(x, class) at x = mean of all rows, the point about which the quadratic log joint is
-    # expanded
+    # (padded n_classes,) for each class log P(x, class) at x = mean of all rows, the point about which the quadratic
+    # log joint is expanded
     const double* base
     # (n_classes,) the highest log joint, log P(x, class), of each class, which is at the mean of the class
     const double* top
@@ -129,7 +129,7 @@ cdef inline void score_four(const gaussians_t* g, const double* t, double* joint
 
 # The class that is certain to be the best after a row of class c with n rows is left out, or -1 if none is certain.
 #
-# Without the row x, the terms of c's log density change; m_j and v_j are the mean and the variance of column j in c, and
+# Without the row x, the terms of c's log density change; m_j and v_j are mean and variance of column j in c, and
 # v'_j is the variance without x:
 #
 #     -1/2 sum_j (z_j^2 + log 2 pi v_j),   z_j^2 = (x_j - m_j)^2 / v_j,   Q = sum_j z_j^2.

@@ -283,7 +283,7 @@ cdef inline void scan_sums(
 
 
 cdef inline double whole_number(double y, double median, double scale) noexcept nogil:
-    """A row's y minus the median, scaled to a whole number of at most 2^50 in size; y itself if `scale` is 0."""
+    """A row's y minus the median, scaled to a whole number of size at most 2^50, for exact sums; y if `scale` is 0."""
     # Sums of whole numbers are exact, so that cuts with the same two sides have scores of the same bits. 2^51 is added
     # so that the conversion to int64 rounds down, also for negative numbers.
     cdef double above_zero = 2251799813685248.0

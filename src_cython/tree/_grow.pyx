@@ -293,9 +293,10 @@ cdef void mark_short(
     cdef const uint64_t* list = list_of(g, s.feature, node.start)
     cdef const uint64_t* rows = list_of(g, g.n_features, node.start)
     cdef Py_ssize_t n = node.stop - node.start, length = length_of(g, list, n), k, first
-    # the place in the feature's short list where the rows that it omits, those of a common value, would be
+    # the place in the feature's list where the rows that it omits, those of a common value, would be
     cdef Py_ssize_t common = first_at_least(g, list, g.common[s.feature], 0, length)
-    cdef bint common_left = s.cut > common  # whether the rows of the common value, which the short list omits, go left
+    # whether the rows of the common value, which the feature's list omits, go left
+    cdef bint common_left = s.cut > common
     first = s.cut - (n - length) if common_left else s.cut
     record[BELOW] = record[ABOVE] = g.common_row[s.feature]
     if first > common or not common_left:

@@ -75,7 +75,7 @@ cdef inline bint describe_numbers(
 
 
 cdef inline bint describe_classes(const growth_t* g, node_t* node, const uint64_t* list) noexcept nogil:
-    """Set a node's weight, impurity and the weight of each class; returns whether its rows have the same classes."""
+    """Set a node's weight, impurity and the weight of each class; returns whether its rows are all of one class."""
     cdef Py_ssize_t n = node.stop - node.start, k, c, o, row, n_classes
     cdef double w, most, square, total
     cdef bint pure = True

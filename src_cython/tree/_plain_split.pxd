@@ -277,7 +277,7 @@ cdef inline int64_t scaled(const growth_t* g, const node_t* node, uint64_t item)
 
 
 cdef inline void read_total(const growth_t* g, node_t* node, const scratch_t* scratch) noexcept nogil:
-    """Set the node's fields for exact sums (odd_row, scale, total), which the search over each feature reads."""
+    """Set the node's fields odd_row, scale and total, by which y - mean becomes whole numbers, whose sums are exact."""
     cdef const uint64_t* list = list_of(g, node.list, node.start)
     cdef Py_ssize_t n = node.stop - node.start, k
     cdef int64_t total = 0
