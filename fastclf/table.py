@@ -410,8 +410,7 @@ class TableClassifier(Classifier, shortcuts=True):
         fitted["model_"].fit(features, y, **weight)
         return self._become(**fitted, classes_=fitted["model_"].classes_)
 
-    # The next methods are a shortcut: if several values of a parameter are tried, the features are made once for all
-    # models.
+    # A shortcut for a search over several values of a parameter: the features are made once for all models.
 
     @property
     def _path_parameters(self):
@@ -432,7 +431,7 @@ class TableClassifier(Classifier, shortcuts=True):
         return models[0].model_._predict_path([model.model_ for model in models], features)
 
     def _prepared(self, X):
-        """(the fitted attributes, with a model that is not fitted yet; the features on which to fit the model)."""
+        """A pair: the fitted attributes, with a `model_` that is yet to be fitted; the features on which to fit it."""
         if self.scale not in (True, False, "auto"):
             raise ValueError(f"scale is {described(self.scale)}; True, False or 'auto' is wanted")
         orders = {} if self.date_orders is None else self.date_orders

@@ -44,11 +44,14 @@ _TRUSTED_SWEEPS = 16
 class Model(NamedTuple):
     """The second-order model of the objective at theta, in the columns `taken`."""
 
-    problem: object  # the `Likelihood` to be minimised, with only the columns `taken` of X
-    taken: np.ndarray  # (p,): the ascending numbers of the columns of X in the quadratic model
-    theta: np.ndarray  # (K, p + 1): the parameters of K score functions, with the intercept last
-    gradient: np.ndarray  # (K, p + 1): the gradient of the objective without the L1 term, at the parameters theta
-    edge: np.ndarray  # (p + 1,): for each column the factor of |theta| in the L1 term of the objective
+    problem: object  # the `Likelihood` to be minimised, restricted to the columns of X that the step changes
+    taken: np.ndarray  # (p,): the ascending numbers of the p columns of X that the step changes
+    # (K, p + 1): the parameters of K score functions: the weights of the p columns that the step changes and, last, the
+    # intercept
+    theta: np.ndarray
+    gradient: np.ndarray  # (K, p + 1): the gradient, at the parameters theta, of the objective without the L1 term
+    # (p + 1,): for each column that the step changes, and the intercept, the factor of |theta| in the L1 term
+    edge: np.ndarray
 
 
 def proximal_points(problem, theta, tol, every=1):
@@ -103,7 +106,7 @@ def _is_matrix_faster(model):
         return False
     length = problem.length
     made = min(n, _ROWS_PER_PARAMETER * K * (p + 1)) * length * length * problem.n_blocks("full") / 2
-    if problem.sparse:  # the matrix of sparse rows is centred by two matrix products, which are counted here
+    if problem.sparse:  # sparse rows cost two more matrix products, which centre the matrix of second derivatives
         made += problem.n_blocks("full") * (p + 1) ** 3 / 2
     # a multiplication in a compiled matrix product takes less time than one in coordinate descent, most of all for
     # dense rows
@@ -133,7 +136,7 @@ def _by_matrix(model, tol, every):
 
 
 def _solved(H, g, edge, start, u, G):
-    """The minimum of the quadratic model over weights with the signs of u, and the gradient; (u, G) if that fails."""
+    """(minimum of the quadratic model over weights with the signs of u, its gradient); (u, G) if none is found."""
     sign = np.sign(u)
     free = np.flatnonzero((sign != 0) | (edge == 0))
     if len(free) == 0:
@@ -190,7 +193,9 @@ def _by_columns(model, tol, every):
         if total <= tol * tol:
             if len(order) == len(everything):
                 break
-            order = np.ascontiguousarray(everything)  # before the descent ends, all coordinates are visited once more
+            # no coordinate with a large violation is left in the short order: the descent may end only after a sweep
+            # over all
+            order = np.ascontiguousarray(everything)
             continue
         last = np.ascontiguousarray(order[kept.astype(bool)])
         order = last if len(last) else everything

@@ -29,7 +29,7 @@ _FIRST_PRODUCTS = 1 << 20
 _LOGGED_SAMPLES = 1 << 16
 # The number of scores and features in a block of rows whose losses are computed together.
 _JUDGED_NUMBERS = 1 << 20
-# The names of the arrays of a learner that have an entry for each hyperplane, in the order of the fields of `Judge`.
+# The names of the arrays that have an entry for each hyperplane of a learner, in the order of a `Judge`'s fields.
 _OF_HYPERPLANES = ("positive", "up", "down")
 
 
@@ -121,29 +121,35 @@ class Epoch:
     joint: bool
     intercept: bool
     eta: float
-    # (m, d): the array to which steps of the weights are added: the weights or, for order="batch", a sum of steps
+    # (m, d): the array to which steps of the weights of m hyperplanes are added: the weights or, for order="batch", a
+    # sum of steps
     to_w: np.ndarray
-    # (m,): the array to which steps of the intercepts are added: the intercepts or, for order="batch", a sum of steps
+    # (m,): the array to which steps of the m intercepts are added: the intercepts or, for order="batch", a sum of steps
     to_b: np.ndarray
-    # (m, d): for averaged weights, the sum over all steps of the step times the number of its sample; otherwise None
+    # (m, d): for averaged weights of m hyperplanes, the sum over all steps of the step times the number of its sample;
+    # otherwise None
     lag_w: np.ndarray | None
-    # (m,): for averaged intercepts, the sum over all steps of the step times the number of its sample; otherwise None
+    # (m,): for m averaged intercepts, the sum over all steps of the step times the number of its sample; otherwise None
     lag_b: np.ndarray | None
-    # (n,): for each learner the sum of -y f over its mistakes, where f is the score and y the label, 1 or -1
+    # (n_learners,): the sum of -y f over each learner's mistakes, where f is the score and y the label, 1 or -1; a
+    # learner is a hyperplane or, in joint learning, all hyperplanes together
     loss: np.ndarray
-    # (n,): for each learner the least y f over the samples that were no mistakes, where f is the score and y = 1 or -1
+    # (n_learners,): the least y f over the samples that each learner scored right, where f is the score and y = 1 or -1
     margin: np.ndarray
-    mistakes: np.ndarray  # (n,), int64: the number of mistakes of each learner in the epoch
-    since: np.ndarray  # (n,), int64: for each learner the number of the first sample after its last mistake
-    # (n,), int64: the length of each learner's longest run without a mistake; None without a pocket of best weights
+    mistakes: np.ndarray  # (n_learners,), int64: the number of mistakes of each learner in the epoch
+    since: np.ndarray  # (n_learners,), int64: for each learner the number of the first sample after its last mistake
+    # (n_learners,), int64: the length of each learner's longest run without a mistake; None without a pocket of best
+    # weights
     record: np.ndarray | None
     square: np.ndarray | None  # (1,): the largest squared norm of a row so far; None once an epoch has computed it
     t: int  # the number of the next sample, counted from the start of the training, in all epochs
-    n_logged: int = 0  # the number of mistakes that the last range of samples has logged
-    # the number of the sample of each logged mistake; None without a log
+    # the number of mistakes in the log of the last range of samples; voted weights are made from the log
+    n_logged: int = 0
+    # for each logged mistake the number of its sample in the training; None without a log
     log_sample: np.ndarray | None = None
-    log_row: np.ndarray | None = None  # the row number of each logged mistake; None without a log
-    log_step: np.ndarray | None = None  # the length of the step of each logged mistake; None without a log
+    log_row: np.ndarray | None = None  # for each logged mistake the number of its row; None without a log
+    # for each logged mistake the length of the step that followed; None without a log
+    log_step: np.ndarray | None = None
 
     def begin_log(self, size):
         self.log_sample, self.log_row = np.empty((2, size), np.int64)
@@ -164,9 +170,11 @@ class Shrinking:
     scale: np.ndarray  # (n,): for each of n hyperplanes the number by which its stored weights are multiplied to give w
     square: np.ndarray  # (n,): for each hyperplane the squared L2 norm of its stored weights
     size: np.ndarray  # (n,): for each hyperplane the L1 norm of its stored weights
-    # (n,): for each hyperplane the sum of all L1 cuts so far; each coordinate must be cut by this sum before it is used
+    # (n,): for each hyperplane the sum of all L1 cuts so far, amounts by which weights move towards 0; a coordinate
+    # must be cut by this sum, less what it has undergone, before it is used
     due: np.ndarray
-    paid: np.ndarray  # (n, d): for each coordinate of the weights the sum of the L1 cuts that it has undergone
+    # (n, d): for each coordinate of the weights the sum of the L1 cuts (moves towards 0) that it has undergone
+    paid: np.ndarray
 
 
 def as_samples(X, codes, cost, refuse=None):
@@ -251,7 +259,7 @@ class Group:
         self._gather(learners, learners[0].t, square)
 
     def _gather(self, learners, t, square):
-        """Concatenate the arrays of all learners; t is the next sample's number since the start of the training."""
+        """Join the arrays of all learners, for compiled code; t: the next sample's number since the training began."""
         self.learners = learners
         plan, joined = self.plan, lambda name: np.concatenate([getattr(learner, name) for learner in learners])
         w = aligned((sum(len(learner.w) for learner in learners), self.samples.d), np.float64)

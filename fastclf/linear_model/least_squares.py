@@ -335,7 +335,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return coef, rank, condition, inverse, mean, level
 
     def _sparse(self, X, codes, n_classes, weight, progress):
-        """Fit sparse rows without making them dense: (coef, rank, condition, no inverse, means of X and y)."""
+        """Fit sparse rows without making them dense: (coef, rank, condition, None, mean of X, mean of y)."""
         n, d = X.shape
         used = _used(X)
         w = np.ones(n) if weight is None else weight
@@ -366,7 +366,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return coef, d if self.alpha > 0 else found.rank, condition, None, mean, level
 
     def _wide(self, X, codes, n_classes, weight, progress):
-        """Fit dense rows with a penalty, by products of rows: (coef, rank, condition, no inverse, means of X and y)."""
+        """Fit dense rows by products of rows, with a penalty: (coef, rank, condition, None, mean of X, mean of y)."""
         n, d = X.shape
         w = np.ones(n) if weight is None else weight
         target = target_columns(codes, n_classes)

@@ -379,7 +379,7 @@ class Likelihood:
         return self.sparse and self.K > 1 and self.width < n <= _RESIDUALS // self.width
 
     def _by_column(self, residuals):
-        """Products of the columns of X and the intercept's column with residuals (n, width); shape (K, d + 1)."""
+        """Products of the columns of X, and of ones for the intercept, with the residuals of each class; (K, d + 1)."""
         if self._turned is None:
             self._turned = transposed(self.X)
         sums = np.empty((self.d + 1, self.K))
@@ -415,7 +415,7 @@ class Likelihood:
         return self.curvature
 
     def _with_penalty(self, full, times):
-        """The second derivatives `full`, (K, d + 1, K, d + 1), plus `times` the second derivatives of the penalty."""
+        """`full`, second derivatives (K, d + 1, K, d + 1), plus `times` the second derivatives of the penalty."""
         D = self.d + 1
         for k in range(self.K):
             full[k, range(D), k, range(D)] += times * self.pull
@@ -439,7 +439,7 @@ class Likelihood:
         return self._over_blocks(bounds, max(1, _FIRST_WORK // work), kernel, begin, step)
 
     def _over_blocks(self, bounds, first, kernel, begin, step):
-        """States made by begin(), one for each block of rows, to which `kernel` has added every step-th panel."""
+        """For each block of rows, a state made by begin(), to which `kernel` has added every step-th panel of rows."""
         rows = (self.X, self.X.data) if self.sparse else (self.X,)
 
         def add(start, stop, state):
@@ -563,7 +563,7 @@ class RowsInDoubt:
     def __init__(self, problem, rows, p):
         self.pull, self.numbers = problem.pull, np.arange(len(rows))
         weights = (problem.weights[rows] if len(problem.weights) else np.ones(len(rows))) / problem.total
-        # the weights are divided by the largest one, so that float32 can hold them
+        # the rows' weights are divided by the largest one, so that float32 can hold them
         self.unit = float(weights.max(initial=1e-300))
         self.weights = (weights / self.unit).astype(np.float32)[:, None]
         if problem.K == 1:

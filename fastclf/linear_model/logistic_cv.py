@@ -354,7 +354,7 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
 
 
 def _path(models, Cs, rows, codes, weights, n_classes):
-    """Fit a model for each C; returns coefficients (n_Cs, n_functions, d + 1) and numbers of steps, as in Cs."""
+    """Fit a model for each C; returns, in Cs's order, coefficients (n_Cs, n_functions, d + 1) and numbers of steps."""
     if weights is not None and not weights.any():
         raise ValueError("sample_weight is 0 in all train rows of a fold; a weight above 0 is wanted in each fold")
     order = np.argsort(Cs, kind="stable")

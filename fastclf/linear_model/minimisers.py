@@ -254,16 +254,16 @@ class CompactHistory:
     """
 
     def __init__(self, size, memory=10):
-        # S: the stored steps; P: the stored changes of the gradient, after preconditioning
+        # S: the stored steps of the parameters; P: the changes of the gradient in these steps, preconditioned
         self.S, self.P = np.zeros((2, memory, size), np.float32)
         # inner products of the stored steps s, changes y of the gradient and changes P y after preconditioning: SY has
         # s_i'y_j for i before j, YP has y_i'P y_j
         self.SY, self.YP = np.zeros((2, memory, memory))
-        self.order = []  # the indices of the stored vectors, from the oldest to the newest
-        # the index of the vectors that were stored last; None after a direction has computed their products with older
-        # ones
+        self.order = []  # the indices of the stored steps in S and P, from the oldest to the newest
+        # the index of the step that was stored last; None once a direction has computed its products with older steps
         self.newest = None
-        self.before = None  # the products of all stored vectors with the gradient of the last direction
+        # the products of all stored steps and gradient changes with the gradient at which a direction was computed last
+        self.before = None
 
     def direction(self, gradient, preconditioned):
         """Minus the inverse of the curvature times the gradient, of which `preconditioned` is a rough estimate."""
@@ -387,7 +387,7 @@ def _steps_left(first, point, n_steps, tol):
 
 
 def _affordable(problem, every=1):
-    """A pair: the kind of second derivatives that costs few passes over X, and the step between panels of rows."""
+    """A pair: the second derivatives that cost no more than a few passes over X, or None; the step of their sample."""
     n, K, D = len(problem.codes) // every, problem.K, problem.d + 1
     for kind, rows, most in (
         ("full", _ROWS_PER_PARAMETER * K * D, 3 if K > 1 else 64),

@@ -32,7 +32,8 @@ from .epochs import (
 from .scores import SparsifiableClassifier, as_dense, by_column, chosen, linear_scores, n_planes
 from .votes import mean_votes
 
-# The largest number of scores, one for each row and voter, that are computed at a time.
+# The largest number of scores that are computed at a time in voting, one for each row and each weight vector that
+# votes.
 _VOTE_NUMBERS = 1 << 20
 
 
@@ -173,7 +174,9 @@ class Perceptron(SparsifiableClassifier):
         t_=Value(require_integer, 1),
         n_mistakes_=Value(require_numbers, "iu"),
         radius_=Value(require_numbers, "iuf"),
-        _samples_met_=Array("int64", "n_learners"),  # for each learner, the number of samples that it has learned from
+        # for each learner (a hyperplane or, in joint learning, all of them), the number of samples that it has learned
+        # from
+        _samples_met_=Array("int64", "n_learners"),
         **where(
             has("votes_"),
             votes_=Array("int64", "n_voters"),
@@ -432,7 +435,7 @@ class Perceptron(SparsifiableClassifier):
     def _samples(self, X, y, sample_weight, known=None, reset=True):
         """The checked (Samples, Labels, dict of attributes of the columns) of a fit; known: classes so far, or None."""
         name = type(self).__name__
-        # X is not checked for NaN and infinity if an epoch visits all rows and finds them
+        # X needs no check for NaN and infinity if an epoch visits all rows, because the epoch finds such values
         meets_all = not (self.early_stopping or self.start == "centroids" or self.order == "random")
         read = as_unchecked_rows if meets_all and sample_weight is None else self._as_rows
         if reset:

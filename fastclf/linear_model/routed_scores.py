@@ -24,7 +24,7 @@ class RoutedScores(LinearClassifier):
         """scikit-learn's MetadataRouter for this estimator."""
         from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
-        join()  # `join` adds the base classes of scikit-learn if it was loaded after this package
+        join()  # adds the base classes of scikit-learn, if scikit-learn was imported after this package
         scores = MethodMapping().add(caller="fit", callee="score")
         if self._hands_on_score:
             scores.add(caller="score", callee="score")

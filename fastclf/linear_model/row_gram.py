@@ -172,7 +172,7 @@ class DenseCentred:
         return A
 
     def _blocks(self):
-        """Yield pairs (slice of rows, block of A with these rows, float64); each block overwrites the one before."""
+        """Yield pairs (slice of rows, the rows centred and weighted, float64); each block overwrites the one before."""
         n, d = self.X.shape
         size = min(n, max(8, _CACHED // d))
         scratch = np.empty((size, d))
@@ -379,7 +379,7 @@ def _by_factor(A, target, alpha, gram, largest):
 
 
 def _regular(gram, alpha, u, largest):
-    """The matrix gram + alpha I, plus largest * uu' if the vector u is not None."""
+    """The matrix gram + alpha I; `largest` is added to the eigenvalue of gram's null vector u, if u is not None."""
     matrix = gram.copy()
     if u is not None:
         matrix += largest * np.outer(u, u)
@@ -491,7 +491,8 @@ def conjugate_block(times, target, sizes, limit):
         if step == 8:
             first = left
         elif step >= 16 and step % 8 == 0:
-            # the number of further steps is predicted from the rate of convergence since step 8
+            # the error after step 8 and the error now give the rate of convergence, which predicts the number of
+            # further steps
             rate = np.log(first / left) / (step - 8) if left < first else 0.0
             if step + np.log(left / _END) / max(rate, 1e-9) > limit:
                 return None

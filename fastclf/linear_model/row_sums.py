@@ -10,7 +10,8 @@ from .._validation import require_finite
 from ..sums.class_sums import class_counts
 from ..sums.moments import products
 
-# The mean of a sample of this number of rows is subtracted from all rows before squares are summed.
+# The mean of a sample of this number of rows is subtracted from all rows before squares are summed, so that the
+# subtraction of the squared mean loses few digits.
 _SAMPLE = 256
 
 

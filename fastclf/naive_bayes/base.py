@@ -313,8 +313,8 @@ class DiscreteBayes(NaiveBayesBase):
         bounds = span_bounds(len(X), X.size, n_classes * self._n_cells(X.shape[1], first))
         return self._of_spans(self._spans(X, codes, weight, n_classes, bounds, first), first)
 
-    # The sums over rows are computed for spans (ranges) of rows, and added in the order of the spans. The methods below
-    # are also called by `fastclf.dask`, where each worker computes the sums of its own spans.
+    # The sums over rows are computed for spans (ranges) of rows, and added in the order of the spans. The methods that
+    # compute and add them are also called by `fastclf.dask`, where each worker has its own spans.
 
     def _first_cells(self, X):
         """For counts of categories: the index of each column's first count, and the number of counts; else None."""

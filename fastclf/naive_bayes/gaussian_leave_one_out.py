@@ -29,8 +29,8 @@ class Gaussians:
         self.top = log_prior[0] + 0.5 * (logs - np.log(2 * np.pi)).sum(axis=1)
         far = (inverse * step**2).sum(axis=1)
         self.A, self.B, self.base = in_lanes(inverse), in_lanes(-2 * inverse * step), in_lanes(self.top - 0.5 * far)
-        # self.off bounds the rounding error of a log joint, a sum of 2 d products; `far` bounds the sum of the
-        # products' absolute values
+        # `off` is an upper bound of the rounding error of a log joint, which adds up 2 d products; it follows from
+        # `far`, an upper bound of the sum of their absolute values
         self.off = 1e-9 + (inverse.shape[1] + 8) * 1e-15 * float(np.abs(self.top).max() + far.max())
 
 

@@ -205,7 +205,7 @@ class SparseRows(Rows):
                 )
 
     def _entries(self):
-        """For each distribution, the positions of the stored entries in columns that have it; refuses bad values."""
+        """A dict: for each distribution the positions of the stored entries of its columns; refuses bad values."""
         entries = {}
         for kind in sorted(set(self.kinds)):
             wanted = np.array([each == kind for each in self.kinds])
@@ -283,7 +283,7 @@ class SparseRows(Rows):
             joint[np.arange(start, stop), codes[rows]] = prior[rows] + left
 
     def _left(self, count, sums, codes, weight, options):
-        """The log density of each row in its own class when the row is subtracted from the class's sums."""
+        """The log density of each row in its own class by leave-one-out: without the row in the class's sums."""
         rows, alpha, w = self.rows, options.alpha, ones_or(weight, codes)
         row, column, x = rows.row_numbers(), rows.indices[: rows.size], rows.data[: rows.size].astype(np.float64)
         rest = count[codes, 0] - w

@@ -412,7 +412,7 @@ class _OfPosterior(BayesClassifier):
             return log_density(self._kind, self._distributions[0], X)[:, None] + np.log(self._posterior(X))
 
     def _posterior(self, X):
-        """The posterior probabilities P(class | x) of rows, from eta, as an array of shape (n_samples, n_classes)."""
+        """P(class | x) of rows, (n_samples, n_classes), from eta, which may give only that of class 1 of two."""
         if callable(self.eta):
             p = values_of(self.eta, X, "eta")
         else:

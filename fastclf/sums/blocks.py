@@ -21,7 +21,8 @@ BLOCK_WORK = 1 << 18
 # Work of at most this number of multiplications, about 1 ms, is done by a single call on the calling thread.
 _THREAD_WORK = 1 << 21
 
-# The number of multiplications in the first range of rows that a thread processes; later ranges are sized by time.
+# The number of multiplications in the first range of rows that a thread processes, before any time was measured; later
+# ranges get their sizes from measured times.
 _RANGE_WORK = 1 << 24
 
 

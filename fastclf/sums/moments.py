@@ -29,8 +29,8 @@ class ClassMoments:
         # (n_classes, d) each: the shift, which is the first row of each class, and the sums of (x - shift) and of
         # (x - shift)^2 over the rows x of each class
         self.shift, self.sums, self.squares = np.zeros((3, n_classes, d))
-        # (n_classes, 4) int64: for each class the number of rows, up to three, that wait to be added together with a
-        # fourth, and their row numbers
+        # (n_classes, 4) int64: rows of a class are added four at a time: for each class the number of its rows, up to
+        # three, that wait for a fourth, and the row numbers of these rows
         self.waiting = np.zeros((n_classes, 4), np.int64)
 
 

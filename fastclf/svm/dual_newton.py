@@ -144,7 +144,8 @@ class Step:
         nothing = np.zeros(self.m), np.zeros(self.m), True
         try:
             d, weight = self.direction(g)
-        except np.linalg.LinAlgError:  # two dropped rows are equal but for rounding, which makes the system singular
+        # two of the rows that the factor leaves out are equal but for rounding, which makes their system singular
+        except np.linalg.LinAlgError:
             return nothing
         if not np.isfinite(d).all():
             return nothing

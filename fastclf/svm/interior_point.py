@@ -168,7 +168,7 @@ class Interior:
         return self.inverse * (r - self.Z.times(u)), u
 
     def _direction(self, sa, t_slack):
-        """The Newton step of (a, w, b, s, t) to where, to first order, s a = `sa` and t (C - a) = `t_slack`."""
+        """The Newton step of (a, w, b, s, t) towards complementary products s a = `sa` and t (C - a) = `t_slack`."""
         a, s, t, slack = self.a, self.s, self.t, self.slack
         x, u = self._solve(sa / a - s - (t_slack / slack - t) - self.off_a, self.off_w)
         # a step may be infinite or NaN, and is then refused by the caller

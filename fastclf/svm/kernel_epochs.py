@@ -12,7 +12,7 @@ import numpy as np
 from . import _kernel_perceptron as kernels
 from .kernel_votes import slots
 
-# _BLOCK: the most samples in a block.
+# _BLOCK: the most samples in a block, whose kernel values are computed at once.
 # _BLOCK_NUMBERS: the most kernel values in a block, unless the values of a single sample are more.
 _BLOCK = 256
 _BLOCK_NUMBERS = 1 << 22

@@ -21,7 +21,8 @@ coordinates = _simd.load("linear_model._elastic_net")
 
 # _MOST_COLUMNS: the most columns in a step.
 # _FEW_COLUMNS: with at most this number of columns, a step has all of them.
-# _NEAR: with more columns, a step has those whose |gradient| is above this; above 1 a weight leaves 0.
+# _NEAR: with more columns, a step has those whose |gradient| is above this; at 1, the factor of |w| in the objective, a
+# weight leaves 0.
 _MOST_COLUMNS, _FEW_COLUMNS, _NEAR = 1536, 64, 0.8
 # Coordinate descent on the quadratic model of a step ends when the norm of the violations of its optimality conditions
 # is this share of the norm at the start.
@@ -147,8 +148,8 @@ def _wanted_columns(edge, point):
     used, slope = point.w[:-1] != 0, np.abs(point.gradient[:-1])
     near = used | (slope > _NEAR)
     most = min(_MOST_COLUMNS, max(_FEW_COLUMNS, 2 * int(used.sum()), d // 8))
-    # if a step may not change all of these columns, columns with weights other than 0 come first, unless they alone are
-    # too many, then those that violate the optimality conditions most
+    # the number of columns in a step is limited: columns with weights other than 0 come first, if these alone are not
+    # too many, then the columns that violate the optimality conditions most
     if near.sum() > most:
         rank = point.violations[:-1] + (1e300 * used if used.sum() <= most else 0)
         near &= rank >= np.partition(rank[near], -most)[-most]
@@ -165,7 +166,7 @@ def _of_columns(problem, columns):
 
 
 def _minimum(H, g, edge, start, goal):
-    """A generator: the minimum u of the quadratic model with gradient g and matrix H at `start`, plus sum edge |u|."""
+    """A generator: the u of least g.(u - start) + (u - start)'H(u - start) / 2 + sum edge |u|, by coordinates."""
     u, G, done, tried = start.copy(), g.copy(), 0, 4
     n_sweeps = max(1, _CALL_WORK // len(u) ** 2)
     while coordinates.descend(H, edge, u, G, goal, min(n_sweeps, tried)) > goal and done < _MOST_SWEEPS:

@@ -41,7 +41,8 @@ def fold_scores(problem, tests, options):
     """
     n_pairs = len(problem.pairs)
     scores = np.empty((len(problem.Cs), len(problem.codes), n_pairs))
-    # each part of the folds costs a solution for all rows, so that there are no more parts than all threads need
+    # the folds are divided into parts for the threads, and each part needs a solution for all rows: there are only as
+    # many parts as keep all threads busy
     n_parts = min(len(tests), -(-options["threads"] // n_pairs))
     items = [(p, part) for p in range(n_pairs) for part in np.array_split(np.arange(len(tests)), n_parts)]
     threads = min(options["threads"], len(items))
@@ -60,7 +61,8 @@ def fold_scores(problem, tests, options):
                 dual.move(bounds)
             yield from _solved(dual, steps, limits)
             _score(dual, np.concatenate([tests[i] for i in part]), place, out)
-            # without free rows, rows that are no support vectors determine the intercept, too
+            # if no row is free (alpha between its bounds), rows that are no support vectors determine the intercept,
+            # too
             free = dual.is_free().any()
             yield
             for i in part:

@@ -20,7 +20,8 @@ def are_objects(X):
         return False
     try:
         array = np.asarray(X)
-    except ValueError:  # NumPy makes no array of lists of different lengths
+    # lists of different lengths, of which NumPy makes no array: only the user's kernel can read them
+    except ValueError:
         return True
     return array.ndim != 2 or array.dtype.kind in "USV"
 

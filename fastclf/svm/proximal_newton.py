@@ -148,7 +148,7 @@ class ProximalNewton:
             h = self._following(h)
 
     def _centred(self, problem, rest, w, alpha, h, z):
-        """Newton's method with a centre computed from alpha; returns (w, z, alpha, |w - sum alpha_i y_i x_i|)."""
+        """Newton's method for alpha = clip(c + gain z), c fixed; returns (w, z, alpha, |w - sum alpha_i y_i x_i|)."""
         y, most = problem.y, problem.most
         gain = _gain(problem, h)
         centre = _centre(problem, alpha, gain)
@@ -220,7 +220,7 @@ def _gain(problem, h):
 
 
 def _centre(problem, alpha, gain):
-    """The centre c for which c + gain z = alpha + gain (z - ridge alpha), a step along the dual gradient."""
+    """The constant c of alpha = clip(c + gain z); a Newton fit with it makes a proximal step from the given alpha."""
     return alpha * (1 - problem.ridge * gain)
 
 

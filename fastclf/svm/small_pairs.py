@@ -107,7 +107,8 @@ class SmallPairs:
 
     def solve(self, limit, cache_bytes):
         """Solve the pairs of at most `limit` rows whose status is unsolved or doubtful."""
-        first = self.found.n_solved()  # for each pair of classes, the index of the first C that is not solved
+        # for each pair of classes, the index of the first C whose problem is still to be solved
+        first = self.found.n_solved()
         sizes = np.diff(self.problem.starts)
         pairs = np.array(self.problem.pairs)
         rows = sizes[pairs].sum(axis=1)

@@ -14,7 +14,7 @@ from .leave_out import fold_answers
 from .pairs import Problem, Watch, warm_coef
 from .through_origin import OriginProblem
 
-# The least number of bytes in memory that an estimator is assumed to take.
+# The number of bytes that a fitted model takes at least; a path of C is refused if memory is too small for its models.
 _MODEL_BYTES = 1000
 
 

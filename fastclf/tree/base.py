@@ -320,7 +320,7 @@ class DecisionTree(PrunedTree):
         return True
 
     def _compute_missing_values_in_feature_mask(self, X, estimator_name=None):
-        return  # the mask is not needed: `fit` itself looks for missing values
+        return  # no mask is returned, because `fit` looks for missing values itself
 
     def _validate_X_predict(self, X, check_input):
         return self._asked(X) if check_input else X
@@ -399,7 +399,7 @@ class DecisionTree(PrunedTree):
             yield grown_tree(chosen_lists, data, limits, total_weight, threads, progress), left_out
 
     def _judged(self, grown, left_out, data, rule):
-        """The nodes and risks of a grown tree, as a `Judged`; left_out: rows that did not take part, or None."""
+        """The nodes and risks of a grown tree, as a `Judged`; left_out: rows held out of its growth, or None."""
         nodes = new_nodes(grown, data.target.n_values)
         for block, part_nodes, numbers in fill_nodes(nodes, grown, data):
             nodes["value"][block] = rule.values(part_nodes, numbers)
@@ -410,7 +410,7 @@ class DecisionTree(PrunedTree):
 
     @staticmethod
     def _is_plain(criterion, limits, data):
-        """Whether sorted lists may leave out the rows with a column's common value, as `_plain_split.pxd` allows."""
+        """Whether sorted lists may leave out the rows with a column's most frequent value (see `_plain_split.pxd`)."""
         if data.weight is not None or limits.monotonic is not None or limits.drawn:
             return False
         if criterion == "squared_error":
@@ -472,7 +472,7 @@ class DecisionTree(PrunedTree):
         return weakest_links(model._nodes, model._risk()).path
 
     def _risk(self):
-        """The risk of each node, which pruning weighs against the number of leaves; None: the impurity."""
+        """The risk of each node, which pruning weighs against the number of leaves; None: the risk is the impurity."""
         return
 
     def _asked(self, X):

@@ -61,7 +61,8 @@ def find_categories(X, categorical_features, owner):
 
 def _column_types(X):
     """The names of the types of a table's columns; empty for an array."""
-    if hasattr(X, "column_names"):  # only tables of pyarrow have this attribute
+    # `column_names` marks a pyarrow table, whose types are in its schema; other tables have `dtypes`
+    if hasattr(X, "column_names"):
         return [str(field.type) for field in X.schema]
     return [] if feature_names(X) is None else [str(kind) for kind in X.dtypes]
 

@@ -13,7 +13,8 @@ from .nodes import fill_nodes, leaves_of, new_nodes
 from .pruning import Judged, fold_risks, visits
 from .sorted_columns import NO_TARGET, Sorted, Training
 
-# The most cells that are searched between two checks for Ctrl-C; each cell may be in another page of memory.
+# The most cells (a row and a feature) that are searched for a split between two checks for Ctrl-C. It is smaller than
+# for other trees, since each cell may be in another page of memory.
 _MOST_CELLS = 1 << 20
 
 
@@ -193,7 +194,7 @@ class DensityTree(PrunedTree):
 
 
 def _grown(growth, X, box, progress):
-    """Grow a density tree from a `_density.Growth`; returns a `Grown`. box: the lower and upper ends of the root."""
+    """Grow a density tree from a `_density.Growth`; returns a `Grown`. box: lower and upper ends of the root's box."""
     part = Part(VALUES + 1, 3, 1 + box.size)
     part.stack[0], part.waiting[0], part.n_waiting = (0, growth.n_rows, 0), np.concatenate([[1.0], *box]), 1
     for cells in part.budgets(_MOST_CELLS):

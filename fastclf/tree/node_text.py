@@ -117,7 +117,7 @@ class NodeText:
             value = np.around(value, self.precision)
         if tree.n_outputs == 1 and not self.of_labels:
             return ", ".join(map(str, value.tolist()))
-        # NumPy breaks a long text of the values of many classes into several lines
+        # NumPy breaks the text of a long array into lines, which then get the line end of the picture's notation
         text = str(value.astype("S32")).replace("b'", "'").replace("' '", ", ").replace("'", "")
         return text.replace("\n ", self.marks.line_end)
 

@@ -16,7 +16,7 @@ from .growth import ABOVE, BELOW, FEATURE, IMPURITY, MISSING, SIZE, WEIGHT, by_s
 # The number of rows in the first call of the compiled code that finds leaves: about 30 ms of work.
 _ROWS = 1 << 14
 
-# With fewer rows than this, a second thread costs more than it saves.
+# The leaves of fewer rows than this are found by one thread, because a second thread costs more than it saves.
 _FEW_ROWS = 1 << 13
 
 # Two bits of the int32 field `feature` of a tree's node, above the number of the feature. _MISSING_LEFT: missing values
@@ -351,7 +351,9 @@ class Tree:
         X, column = np.asarray(X), {int(feature): i for i, feature in enumerate(target_features)}
         value, weight = self.value[:, 0, 0], self.weighted_n_node_samples
         shares = {0: np.ones(len(X))}
-        for node in range(self.node_count):  # a child has a larger number than its parent, and comes later
+        # parents come before their children, since a child has a larger number, so that a node's share is known when
+        # the loop reaches it
+        for node in range(self.node_count):
             share = shares.pop(node, None)
             if share is None or not share.any():
                 continue

@@ -83,7 +83,7 @@ def plot_tree(
 
 
 def _grid(tree, max_depth):
-    """Places {node: (x, depth)} on a grid, each midway above its drawn children, and the grid's (columns, rows)."""
+    """A pair: {node: (x, depth)}, where x is midway between the node's drawn children; the grid's (columns, rows)."""
     place, ends = {}, 0
     nodes = list(drawn_nodes(tree, max_depth))
     drawn = {node for node, _, _ in nodes}

@@ -153,7 +153,7 @@ class NumberRule(Rule):
         """The values of nodes in the units of y. A pure node predicts y exactly, unless a bound forbids that."""
         n_outputs = self.y.shape[1]
         value = numbers[:, VALUES : VALUES + n_outputs]
-        # for a pure node, the column BELOW of the table of nodes has the number of one row in the node
+        # in `nodes`, the column BELOW of a pure node has the number of one of its rows, whose y the node predicts
         pure = (nodes[:, FEATURE] == -1) & (numbers[:, IMPURITY] == 0)
         if numbers.shape[1] > VALUES + n_outputs:
             unbounded, value = value, np.clip(value, numbers[:, -2:-1], numbers[:, -1:])

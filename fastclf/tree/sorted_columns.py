@@ -18,7 +18,7 @@ _ROWS, _MOST_ROWS = 1 << 18, 1 << 21
 class Target(NamedTuple):
     """The target of a tree: classes or numbers."""
 
-    codes: np.ndarray | None  # (n,), int32: the class of each row; None for numbers, and if there are several outputs
+    codes: np.ndarray | None  # (n,), int32: the class of each row; None in regression, and if there are several outputs
     # (n, n_outputs), float64: the target of each row and output; a class c of output o is stored as first_value[o] + c
     y: np.ndarray | None
     # (n_outputs + 1,), int32: the index of each output's first value among the values of a node
@@ -35,7 +35,7 @@ class Target(NamedTuple):
         )
 
 
-# A `Target` for trees without one, such as density trees.
+# The `Target` of trees that have nothing to predict, such as density trees.
 NO_TARGET = Target(None, None, np.array([0, 1], np.int32))
 
 
@@ -45,7 +45,7 @@ class Training(NamedTuple):
     # (all rows, n_features), float32 or float64: the features; also rows of weight 0; categories are codes
     X: np.ndarray
     rows: np.ndarray | None  # (n,), intp: the numbers of the rows with weight above 0; None: all rows
-    target: Target  # the targets of the n rows with weight above 0
+    target: Target  # the classes or numbers that the tree shall predict, for the n rows with weight above 0
     weight: np.ndarray | None  # (n,), float64: the weights of the rows with weight above 0; None: all weights are 1
     # (n_features,), int32: the number of each feature's categories, 0 for numbers; None: all features are numbers
     n_codes: np.ndarray | None
@@ -126,7 +126,8 @@ class Sorted:
         missing = np.uint64((1 << 64 - self.rank_shift) - 1)
         self.lacking = self.items[: self.n_features, -1] >> np.uint64(self.rank_shift) == missing
         if self.common is not None:
-            # in a list that leaves out rows, the last item is the length of the list, not the item of a missing value
+            # the last item of a feature's list belongs to a missing value, if the feature has any; a list that leaves
+            # out rows holds its own length there, and has no missing value
             self.lacking &= self.common[0] < 0
 
     def like(self, n_rows, target):
@@ -200,7 +201,7 @@ class Orders(NamedTuple):
     """The orders of some rows, as a selection from packed orders of all rows."""
 
     packed: Packed
-    rows: np.ndarray  # (n,): the numbers of the selected rows, ascending
+    rows: np.ndarray  # (n,): the numbers of the rows to which a tree is fitted, such as those of a fold, ascending
 
     def lists(self, target, threads):
         """The `Sorted` of these rows, for a target."""
@@ -208,7 +209,7 @@ class Orders(NamedTuple):
 
 
 def _rank_shift(n_rows, row_bits, target):
-    """The number of bits below the rank in a 64-bit item (rank, class, row); ValueError if the rank gets too few."""
+    """The number of bits below the rank in a 64-bit item (rank, class, row); ValueError if too few are left for it."""
     n_classes = 1 if target.codes is None else target.n_values
     shift = row_bits + (n_classes - 1).bit_length()
     if shift + row_bits > 63:

@@ -330,7 +330,7 @@ def conditions_told(rule, names, lacking, told):
         if (">", np.inf) in tests:
             texts.append(f"{name} is missing")
             continue
-        if ("in", []) in tests:  # no category remains on this side of the splits, only missing values
+        if ("in", []) in tests:  # no known category satisfies the conditions, so that the feature must be missing
             texts.append(f"{name} is missing")
             continue
         said = [told(name, side, bound) for side, bound in tests if bound not in (np.inf, [])]

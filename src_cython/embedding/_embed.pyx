@@ -99,7 +99,8 @@ cdef int mixed_scores(
             elif kind == RATE:
                 penalty = lgamma(v + 1) if m.mixed.whole[j] else 0
                 for k in range(K):
-                    # a coefficient may be infinite, and its product with 0 would be NaN
+                    # counts of 0 add no term, because the coefficient may be infinite, and its product with 0 would be
+                    # NaN
                     out[k] += term[k] - penalty + (term[K + k] * v if v > 0 else 0)
             else:
                 while place < m.mixed.size[j] and (v >= cells[place] if kind == BINS else v != cells[place]):

@@ -82,7 +82,7 @@ cdef inline vec exp_at_most_0(vec x) noexcept nogil:
         return exp_of_negative(-larger(-x, x - x))
 
 
-# cdivision turns off the debug build's check for divisors of 0, which does not work for vectors
+# cdivision turns off the debug build's check for divisors of 0, which does not work for SIMD vectors
 @cdivision(True)
 cdef inline vec tanh_of(vec x) noexcept nogil:
     cdef vec size = absolute(x), e = exp_at_most_0(-(size + size))

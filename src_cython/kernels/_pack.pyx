@@ -16,7 +16,7 @@ ctypedef fused real:
 cdef Py_ssize_t mark_entries(
     const floating* x, const int32_t* index, Py_ssize_t n, int32_t* line
 ) noexcept nogil:
-    """Set line[j] = 0 for each column j in which a row is not 0; returns the number of nonzero entries of the row."""
+    """Mark the columns in which a row is not 0, by line[column] = 0; returns how many entries of the row are not 0."""
     cdef Py_ssize_t j, count = 0
     cdef bint used
     for j in range(n):
@@ -58,7 +58,8 @@ cdef void pack_list(
 ctypedef struct packing_t:
     const int64_t* rows      # (n_rows,): the numbers of the matrix's rows that are packed
     Py_ssize_t n_rows
-    # (n_columns,): the line number of each column of the matrix; -1: the column is 0 in all packed rows
+    # (n_columns,): for each column of the matrix its number among the packed columns, called lines; -1: the column is 0
+    # in all packed rows
     const int32_t* line
     const int32_t* column    # (n_lines,): the column number of each line, which is a packed column
     Py_ssize_t n_lines
@@ -121,7 +122,7 @@ def mark(X, const int64_t[::1] rows, int32_t[::1] line, int64_t[::1] begins):
 
 
 def pack(X, const int64_t[::1] rows, const int64_t[::1] begins, packed):
-    """Pack rows of a matrix into the arrays of a `Packed`, as lists or as dense rows, after a call of `mark`."""
+    """Write rows of a matrix as packed rows, lists or dense, into a `Packed` whose lines `mark` has found before."""
     cdef matrix_t x = as_matrix(X)
     cdef packing_t p
     cdef const int32_t[::1] line = packed.line

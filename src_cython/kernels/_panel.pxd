@@ -11,7 +11,7 @@ from kernels._matrix cimport matrix_t
 from _vector cimport LANES_D, LANES_F, vec, vec_d, vec_f
 
 cdef enum:
-    HALF = 4        # the number of vectors of each line in half a panel
+    HALF = 4        # the number of SIMD vectors in each line (column of the matrix) of half a panel
 
 # Pointers to the arrays of a `Packed` of `fastclf/kernels/values.py`, packed rows z; kernels only read these arrays.
 # The lines of a panel are the columns of the matrix in which at least one packed row is not 0.
@@ -24,7 +24,7 @@ ctypedef struct packed_t:
     const void* values
     # (n_rows + 1,): the list of packed row i has the values indptr[i] to indptr[i + 1] - 1; NULL: packed rows are dense
     const int64_t* indptr
-    const int32_t* index     # for each value in the lists of packed rows its line in the panel
+    const int32_t* index  # for each value in the lists of packed rows, the line of the panel by which it is multiplied
     const double* norm       # (n_rows,): the squared length of each packed row
 
 

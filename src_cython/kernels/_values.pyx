@@ -41,7 +41,7 @@ ctypedef struct block_t:
 ctypedef struct scratch_t:
     # (n_lines + 1, WIDE), float or double: WIDE rows x side by side; zeros between two calls if the rows are sparse
     void* panel
-    # (n_rows + 1, WIDE), float or double: kernel values of the packed rows with the rows x of the panel
+    # (n_rows + 1, WIDE), float or double: kernel values of the packed rows with the WIDE rows x of the panel
     void* values
     void* source               # (n_rows,): the address of each packed row's kernel values with the rows x of the panel
     int64_t* new_rows          # (n_rows,): the numbers of the packed rows whose kernel values are not in the cache
@@ -50,8 +50,8 @@ ctypedef struct scratch_t:
 # Pointers to the arrays of a `Cached` of `fastclf/kernels/values.py`, a cache of kernel values for the rows of a
 # block.
 ctypedef struct cached_t:
-    # (n_slots, width): in each slot the kernel values of a row z with all columns of the block; kernels write missing
-    # ones
+    # (n_slots, width of the block, padded to whole panels): in each slot the kernel values of a row z with all columns
+    # of the block; kernels write the values that the cache does not have yet
     char* table
     Py_ssize_t width
     # (n_rows,): for each row of the block its slot, a row of the cache `table`; negative: it has no slot
@@ -63,7 +63,7 @@ ctypedef struct cached_t:
 # o.
 ctypedef struct sums_t:
     const double* coef         # (n, n_rows): the coefficient of each row of the block in each of the n weighted sums
-    double* f                  # (n, ld): the weighted sum for each output and each row x; changed
+    double* f  # (n, ld): for each of n outputs, the weighted sum of kernel values for each row x; changed
     Py_ssize_t n               # the number of outputs, weighted sums of kernel values that are computed for each row x
     Py_ssize_t ld              # the number of doubles from one row of the array f to the next
 
@@ -103,7 +103,7 @@ cdef inline void meet_sparse(
 cdef inline void meet_dense(
     const vec* values, const Py_ssize_t* z, Py_ssize_t n_lines, const vec* panel, vec** out
 ) noexcept nogil:
-    """Compute the inner products of ROWS dense packed rows, which begin at values[z[k]], with rows of half a panel."""
+    """Compute the inner products of ROWS dense packed rows, row k from values[z[k]] on, with rows of half a panel."""
     cdef vec s0, s1, s2, s3, t0, t1, t2, t3, u0, u1, u2, u3, a, b, c, p
     cdef Py_ssize_t k
     s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = u0 = u1 = u2 = u3 = panel[0] - panel[0]
@@ -255,7 +255,7 @@ cdef void fill_range(
     const block_t* b, const scratch_t* scratch, Py_ssize_t start, Py_ssize_t stop, vec* out, Py_ssize_t ld,
     bint mirrored
 ) noexcept nogil:
-    """Write columns [start, stop) of a block of the kernel matrix to `out`, (n_rows, ld); `mirrored`: to rows, too."""
+    """Write columns [start, stop) of a kernel matrix block to `out`, (n_rows, ld); `mirrored`: rows as well."""
     cdef Py_ssize_t wide = 2 * HALF * (LANES_F if vec is vec_f else LANES_D)
     cdef Py_ssize_t size = sizeof(float) if vec is vec_f else sizeof(double), i = start, n, r, c, first = 0
     cdef vec* values = <vec*> scratch.values

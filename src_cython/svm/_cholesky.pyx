@@ -12,8 +12,9 @@ from _vector cimport LANES_D, fmadd_d, require, spread_d, sum_d, vec_d
 
 cdef enum:
     PANEL_ROWS = 64
-    VECTORS = 3  # the number of vectors in each row of a group of packed columns
-    # the number of rows of A that are multiplied by a group of packed columns at once; their sums take 12 vectors
+    VECTORS = 3  # the number of SIMD vectors in each row of a group of packed columns
+    # the number of rows of A that are multiplied by a group of packed columns at once; their sums take 12 SIMD
+    # registers
     ROWS = 4
 
 cdef double HUGE = 1e150
@@ -45,7 +46,7 @@ def begin(double[:, ::1] A, const double[::1] least, Py_ssize_t k):
 
 
 def pack(double[:, ::1] A, Py_ssize_t k, double[::1] packed, Py_ssize_t start, Py_ssize_t stop):
-    """Write U, and a copy in `packed`, for groups [start, stop) of WIDE columns right of the panel's diagonal block."""
+    """Compute groups [start, stop) of WIDE columns of U right of the panel's diagonal block, with a packed copy."""
     cdef Py_ssize_t m = A.shape[0], after = k + PANEL_ROWS, wide = VECTORS * LANES_D, c, i, p, v, j, n
     cdef vec_d* block
     cdef vec_d x, s

@@ -30,12 +30,13 @@ ctypedef struct machine_t:
     const double* cost         # (n,): the cost of each row, the upper bound of its alpha for the class of the row
     const double* square       # (n,): the squared length of each row
     double bias                # the value of the bias column, which stands for the intercept
-    # (d + 1, ld): the weights, for each class, of each column and, last, of the bias column; updated
+    # (d + 1, K padded to ld): the weights, for each class, of each column and, last, of the bias column; updated
     double* w
-    double* alpha              # (n, ld): the dual variable of each row and class; updated
+    double* alpha              # (n, K padded to ld): the dual variable of each row and class; updated
     # (n,), written: how much each row violated the optimality conditions before the last step on it
     double* violation
-    # (2, ld), scratch space for one row: the gradient for each class, and the gradient with alpha at its upper bound
+    # (2, K padded to ld), scratch space for one row: the gradient for each class, and the gradient with alpha at its
+    # upper bound
     double* g
 
 
@@ -58,7 +59,7 @@ cdef machine_t as_machine(machine) except *:
 
 
 cdef inline void add(const double* x, double a, double* out, Py_ssize_t ld) noexcept nogil:
-    """Add the vector x, multiplied by the number a, to the vector `out`; both have ld numbers."""
+    """Add the vector x, multiplied by the number a, to the vector `out`; both have ld numbers, one for each class."""
     cdef Py_ssize_t v
     for v in range(ld // LANES_D):
         (<vec_d*> out)[v] = fmadd_d(spread_d(a), (<const vec_d*> x)[v], (<vec_d*> out)[v])
@@ -98,14 +99,14 @@ cdef inline double choose(machine_t* m, Py_ssize_t i) noexcept nogil:
     beta = root(D, m.K, A * c)
     for k in range(m.K):
         to = (c if k == y else 0) + min(<double> 0, (beta - D[k]) / A)
-        # exactly the bound if alpha is there: a rounded value below would count as free
+        # an alpha at its bound gets the bound itself: with a value just below, by rounding, it would count as free
         g[k], alpha[k] = to - alpha[k], to
         most = max(most, g[k])
     return most
 
 
 def sweep(const floating[:, ::1] X, machine, const int64_t[::1] order, Py_ssize_t start, Py_ssize_t stop):
-    """Take a step of dual coordinate descent on each row of order[start:stop]; squared lengths must be above 0."""
+    """Take a step of dual coordinate descent on each row of order[start:stop], none of which may have length 0."""
     cdef machine_t m = as_machine(machine)
     cdef Py_ssize_t at, i, j
     require(X.shape[0] == m.n and X.shape[1] == m.d and 0 <= start <= stop <= order.shape[0])

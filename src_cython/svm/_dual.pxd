@@ -8,21 +8,23 @@
 from libc.math cimport INFINITY, fabs, sqrt
 
 cdef enum:
-    PADDED_TO = 16  # the length of each array is rounded up to a multiple of PADDED_TO, to whole vectors
+    # arrays are padded to a multiple of this number of entries, so that they consist of whole SIMD vectors
+    PADDED_TO = 16
     N_ARRAYS = 8    # the number of arrays of the struct dual_t, each as long as the problem
 
 ctypedef struct dual_t:
     Py_ssize_t n       # the number of rows of the problem
-    Py_ssize_t ld      # n rounded up to a multiple of PADDED_TO; no step changes the entries beyond n
-    double* y          # (ld,): the labels of the rows, +1 or -1; set once
-    double* lower      # (ld,): the lower bounds of the variables b; written by `set_bounds`
-    double* upper      # (ld,): the upper bounds of the variables b; written by `set_bounds`
-    double* coef       # (ld,): the variables b, each the label of a row times its alpha; changed by steps
-    double* f          # (ld,): the gradient f = Kb - y of the objective at the variables b; changed by steps
-    double* diagonal   # (ld,): the diagonal of the kernel matrix K; set once by the caller that has K
-    # (ld,): 0 where a variable b is below its upper bound and so may rise, else infinity; set by `place`
+    # the padded length of the arrays: n rounded up to a multiple of PADDED_TO; no step changes the entries beyond n
+    Py_ssize_t ld
+    double* y          # (n, padded to ld): the labels of the rows, +1 or -1; set once
+    double* lower      # (n, padded to ld): the lower bounds of the variables b; written by `set_bounds`
+    double* upper      # (n, padded to ld): the upper bounds of the variables b; written by `set_bounds`
+    double* coef       # (n, padded to ld): the variables b, each the label of a row times its alpha; changed by steps
+    double* f  # (n, padded to ld): the gradient f = Kb - y of the objective at the variables b; changed by steps
+    double* diagonal   # (n, padded to ld): the diagonal of the kernel matrix K; set once by the caller that has K
+    # (n, padded to ld): 0 where a variable b is below its upper bound and so may rise, else infinity; set by `place`
     double* rise
-    # (ld,): 0 where a variable b is above its lower bound and so may fall, else -infinity; set by `place`
+    # (n, padded to ld): 0 where a variable b is above its lower bound and so may fall, else -infinity; set by `place`
     double* fall
     bint within        # whether the sum of b over each class is given, as in nu-SVC (`_within.pxd`)
 

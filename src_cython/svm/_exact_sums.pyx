@@ -24,7 +24,7 @@ def add_rows(const double[:, ::1] X, const double[::1] coef, double[:, ::1] w):
 
 
 def add_products(const double[:, ::1] X, const double[:, ::1] w, double[::1] out):
-    """Add the inner product of w[0] + w[1] and the row X[i] to out[i] for each i; a result is rounded only once."""
+    """Add the score w.x to out[i] for each row x = X[i], for weights w = w[0] + w[1]; a result is rounded only once."""
     cdef Py_ssize_t i, j
     cdef double sum, rest
     require(X.shape[0] == out.shape[0] and X.shape[1] == w.shape[1] and w.shape[0] == 2)

@@ -30,7 +30,8 @@ cdef double score(const double* a, const double* values, Py_ssize_t n, double bi
 ctypedef struct samples_t:
     Py_ssize_t n
     const double* values       # (n, n_slots): the kernel values between each sample and the support vector in each slot
-    const Py_ssize_t* slot     # (n,): the slot of each sample, which has its coefficients if it is a support vector
+    # (n,): the slot of each sample: its column of `values` and, if it is a support vector, of the coefficients
+    const Py_ssize_t* slot
     const int* code            # (n,): the index of each sample's class
     const double* step         # (n, K): the amount by which a mistake changes a sample's coefficient in each hyperplane
     unsigned char* wrong       # (n, K), written: whether a sample was on the wrong side of each hyperplane
@@ -65,7 +66,7 @@ cdef double size_of(const learner_t* p, Py_ssize_t slot) noexcept nogil:
 
 
 cdef void drop(const learner_t* p, Py_ssize_t kept) noexcept nogil:
-    """Remove the support vector with the smallest largest coefficient, the first of equal ones, but not slot `kept`."""
+    """Remove the support vector whose largest |coefficient| is smallest, the first of equal ones; slot `kept` stays."""
     cdef Py_ssize_t slot, k, best = -1
     cdef double size, least = 0
     for slot in range(p.n_slots):

@@ -144,13 +144,16 @@ def choose_winners(const double[:, ::1] score, double[::1] won, int64_t[::1] out
 ctypedef struct few_t:
     kernel_t kernel
     const double* norm         # (n_support,): the squared lengths of the support vectors
-    const double* coef         # (n_classes - 1, n_support): the coefficients of the support vectors
+    # (n_classes - 1, n_support): the coefficients of each support vector in the pairs of its class with all other
+    # classes
+    const double* coef
     const int32_t* n_support_of  # (n_classes,): the number of support vectors of each class
     const double* intercept    # (n_pairs,): the intercept of each pair of classes
     Py_ssize_t n_support
     Py_ssize_t n_classes
     Py_ssize_t d
-    # The fields from x to sums are scratch space, of the type of the kernel values except sums.
+    # The fields from x to sums are scratch space. All but `sums`, which has doubles, have the type of the kernel
+    # values.
     void* x                    # (d,): the row that is scored, converted to the type of the kernel values
     # (SUMS, PART): PART columns of SUMS support vectors, converted to the type of the kernel values
     void* part
@@ -180,7 +183,8 @@ cdef void multiply(const few_t* m, const floating* support, const value* x, valu
         start = 0
         while start < m.d:
             n = min(<Py_ssize_t> PART, m.d - start)
-            for r in range(SUMS):  # the last support vector is repeated until there are SUMS
+            # beyond the last support vector, the last one is repeated, because SUMS rows are read at a time
+            for r in range(SUMS):
                 row = support + min(i + r, m.n_support - 1) * m.d + start
                 if (floating is float and value is float) or (floating is double and value is double):
                     s[r] = <const value*> row

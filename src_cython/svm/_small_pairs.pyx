@@ -49,8 +49,8 @@ ctypedef struct pairs_t:
     int64_t* n_steps           # (n_Cs, n_pairs), out: the number of steps to each solution
     signed char* status        # (n_Cs, n_pairs), out: the status of each solution, UNSOLVED to SLOW
     double tol                 # the largest violation of the optimality conditions with which a pair counts as solved
-    double rounding            # a bound of the rounding error of a kernel value
-    int64_t max_iter           # the largest number of steps for a pair of classes and a value of C
+    double rounding            # an upper bound of the rounding error of a kernel value
+    int64_t max_iter           # the largest number of steps for one pair of classes with one value of C
     int64_t patience           # the number of visits of rows after which a pair is left to the methods of `smo.py`
     double nu                  # the parameter nu of nu-SVC, for which n_Cs is 1; 0 for SVC
 
@@ -59,16 +59,21 @@ ctypedef struct pairs_t:
 ctypedef struct tiles_t:
     const void* whole          # the kernel matrix of the single pair; NULL if there are several pairs
     Py_ssize_t whole_ld        # the number of entries from one row of the matrix `whole` to the next
-    const void* squares        # the kernel matrices of groups of classes, one after another
-    const int64_t* square_at   # (n_classes,): the index in `squares` at which the matrix of each class's group begins
+    const void* squares        # the kernel matrices within each group of classes, one matrix after another
+    # (n_classes,): the index in `squares`, the kernel matrices of all groups, at which that of each class's group
+    # begins
+    const int64_t* square_at
     # (n_classes,): the number of entries from one row to the next in the matrix of each class's group
     const int64_t* square_ld
-    # a matrix of kernel values between the rows of one group of classes and the rows of some later classes
+    # the kernel values between the rows of one group of classes and the rows of some later classes, as one matrix
     const void* cross
-    Py_ssize_t cross_ld        # the number of entries from one row of the matrix `cross` to the next
-    # (n_classes,): the index of each class's first row in the matrix `cross`; -1: the class has no rows in it
+    # the number of entries from one row to the next in `cross`, the kernel values between two groups of classes
+    Py_ssize_t cross_ld
+    # (n_classes,): the index of each class's first row in `cross`, the kernel values between two groups of classes; -1:
+    # the class has no rows in it
     const int64_t* cross_row
-    # (n_classes,): the index of each class's first column in the matrix `cross`; -1: the class has no columns in it
+    # (n_classes,): the index of each class's first column in `cross`, the kernel values between two groups of classes;
+    # -1: the class has no columns in it
     const int64_t* cross_column
 
 # The part of the problem that belongs to a pair of classes, a and b, with one value of C.
@@ -143,7 +148,7 @@ cdef void copy_transposed(
 cdef void gather(
     const pairs_t* pairs, const tiles_t* tiles, Py_ssize_t a, Py_ssize_t b, vec* out, Py_ssize_t ld
 ) noexcept nogil:
-    """Copy the kernel matrix of the pair of classes (a, b) from tiles to `out`; zeros pad its rows to ld numbers."""
+    """Copy the kernel matrix of classes (a, b) from the matrices of their groups; zeros pad its rows to ld numbers."""
     cdef Py_ssize_t n_a = pairs.start[a + 1] - pairs.start[a], n_b = pairs.start[b + 1] - pairs.start[b], i
     cdef Py_ssize_t size = sizeof(float) if vec is vec_f else sizeof(double), cross_ld
     cdef const vec* squares = <const vec*> tiles.squares
@@ -238,13 +243,14 @@ cdef signed char go_on(
 
 
 cdef struct margin_t:
-    # K b - f for the rows with y = 1 and for the rows with y = -1; K: kernel matrix, b: variables, f: their gradient
+    # by how much the score Kb differs from the gradient f in the rows with y = 1 and with y = -1, for variables b
     double off_positive, off_negative
-    double r, least  # r: the margin of nu-SVC, the unit of violations; least: the unit if the margin is smaller
+    # r: the margin of nu-SVC, the unit of violations; least: a lower bound of this unit, used if the margin is smaller
+    double r, least
 
 
 cdef margin_t find_margin(const dual_t* d, const vec* K, Py_ssize_t ld) noexcept nogil:
-    """The margin of nu-SVC, and K b - f in each class, for the kernel matrix K, the variables b and the gradient f."""
+    """The margin of a nu-SVC solution, and by how much the score Kb differs from the gradient f in each class."""
     cdef margin_t margin
     cdef Py_ssize_t i, first = row_of_class(d, 1), second = row_of_class(d, -1)
     cdef double apart = 0, share = 0

@@ -21,8 +21,9 @@ cdef double FLAT = 1e-9   # a line search ends when the slope is at most this sh
 
 
 cdef struct plane_t:
-    Py_ssize_t n, d        # the number of rows, and their padded length
-    const double* X        # (n, d): the training rows
+    # the number of rows, and the length of a row, with the bias column and zeros up to whole SIMD vectors
+    Py_ssize_t n, d
+    const double* X        # (n, d): the training rows, with the bias column
     const double* y        # (n,): the label of each row, 1 or -1
     const double* cost     # (n,): the cost of each row, the factor of its loss
     double* w              # (d,): the weights w of the hyperplane; updated
@@ -73,7 +74,7 @@ cdef void add_squares(plane_t* s, const Py_ssize_t* row, const double* weight) n
 
 
 cdef Py_ssize_t follow(plane_t* s, bint afresh) noexcept nogil:
-    """Update the second derivatives for rows whose z changed sign, all if `afresh`; returns how many rows changed."""
+    """Update the second derivatives for rows that turned active or inactive (all if `afresh`); returns how many."""
     cdef Py_ssize_t i, j, n_moved = 0, changes = 0
     cdef double wanted
     cdef Py_ssize_t row[ROWS]

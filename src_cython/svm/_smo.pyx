@@ -57,7 +57,7 @@ def scale(dual):
 
 
 def unbalanced(dual):
-    """A row whose change can make all variables add up to 0, or -1; and the sum of all, or 0 if it is but rounding."""
+    """A pair: a row whose change can make the variables add up to 0, or -1; and their sum, or 0 if it is rounding."""
     cdef dual_t d = as_dual(dual)
     cdef double over
     return row_to_balance(&d, &over), over
@@ -71,7 +71,7 @@ def proof(dual, double[::1] out):
 
 
 def ends(dual, const int64_t[::1] rows):
-    """The least gradient of listed variables that may rise, and the largest of listed variables that may fall."""
+    """The least gradient of given rows whose variable may rise, and the largest of those whose variable may fall."""
     cdef dual_t d = as_dual(dual)
     cdef Py_ssize_t k, i
     cdef double least = INFINITY, most = -INFINITY
@@ -124,7 +124,7 @@ def proof_at(dual, double intercept, double[::1] out):
 
 
 def choose(dual, const int64_t[::1] rows, double least, double most, set):
-    """Choose at most set.most listed rows as working set; returns its size. least, most: extremes of the gradient."""
+    """Choose at most set.most of the given rows as working set; returns its size. least, most: gradient's extremes."""
     cdef dual_t d = as_dual(dual)
     cdef heap_t rise, fall
     cdef int64_t[::1] chosen = set.rows

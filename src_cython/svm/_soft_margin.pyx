@@ -127,9 +127,11 @@ def add_products_sparse(
 ctypedef struct line_t:
     Py_ssize_t n               # the number of rows in the line search
     const double* z            # (n,): z = 1 - y (w x + b) of each row at the start of the line
-    const double* q            # (n,): the amount by which each row's z decreases per unit of step length
-    const double* centre       # (n,): the value that each row's alpha would have at z = 0 if it had no bounds
-    # (n,): the derivative of each row's alpha with respect to its z, where alpha is between its bounds
+    const double* q  # (n,): for z = 1 - y (w x + b), the amount by which each row's z decreases per unit of step length
+    # (n,): the value that each row's alpha, a function of z = 1 - y (w x + b), would have at z = 0 if it had no bounds
+    const double* centre
+    # (n,): for z = 1 - y (w x + b), the derivative of each row's alpha with respect to z, where alpha is between its
+    # bounds
     const double* gain
     const double* most         # (n,): the upper bound of each row's alpha
 
@@ -361,7 +363,7 @@ cdef bint passed(descent_t* s, bint kept) noexcept nogil:
 
 
 def descend(const floating[:, ::1] X, epochs, Py_ssize_t n_visits, Py_ssize_t n_epochs):
-    """Minimise over the alphas of up to n_visits rows, in up to n_epochs epochs; returns the number of ended epochs."""
+    """Minimise over the alphas of rows in up to n_visits visits, n_epochs epochs; returns the ended epochs."""
     cdef Py_ssize_t i, d = X.shape[1], n_ended = 0
     cdef double change
     cdef bint kept
@@ -383,7 +385,7 @@ def descend_sparse(
     const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data, epochs, Py_ssize_t n_visits,
     Py_ssize_t n_epochs,
 ):
-    """Minimise over the alphas of up to n_visits sparse rows, in at most n_epochs epochs; returns how many ended."""
+    """Minimise over the alphas of sparse rows in up to n_visits visits, n_epochs epochs; returns the ended epochs."""
     cdef Py_ssize_t i, e, d = len(epochs.w) - 1, n_ended = 0
     cdef double change
     cdef bint kept

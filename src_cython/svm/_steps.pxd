@@ -122,7 +122,7 @@ cdef inline ends_t find_ends(const dual_t* d) noexcept nogil:
 
 
 cdef inline ends_t move(dual_t* d, const vec* Ki, const vec* Kj, double t) noexcept nogil:
-    """Update the gradient after a step of length t, from rows Ki and Kj of the kernel matrix; returns its extremes."""
+    """Update the gradient after a step of length t on rows with kernel rows Ki and Kj; returns its extreme values."""
     cdef Py_ssize_t v
     cdef least_t least
     cdef vec_d most = spread_d(-INFINITY), at = lane_numbers(), step = spread_d(t), x
@@ -148,11 +148,12 @@ cdef inline void compare(
     keep_largest(best, slope * slope, larger(bend, spread_d(LEAST_CURVATURE)), at)
 
 
-@cdivision(True)  # cdivision turns off the debug build's check for divisors of 0, which does not work for vectors
+@cdivision(True)  # cdivision turns off the debug build's check for divisors of 0, which does not work for SIMD vectors
 cdef inline Py_ssize_t choose_partner(const dual_t* d, const vec* Ki, Py_ssize_t i) noexcept nogil:
     """The row whose variable may fall and whose step with row i gains most if bounds are ignored; -1 if none gains."""
     cdef Py_ssize_t v = 0
-    # the best rows of even and odd vectors, compared in two chains that need not wait for each other
+    # the best partners in even-numbered and in odd-numbered SIMD vectors, found by two chains of comparisons that need
+    # not wait for each other
     cdef quotient_t even, odd
     cdef vec_d fi = spread_d(d.f[i]), kii = spread_d(d.diagonal[i]), at = lane_numbers(), quotient
     cdef double most

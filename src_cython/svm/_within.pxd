@@ -56,7 +56,7 @@ cdef inline ends_t side_ends(const lanes_t* side) noexcept nogil:
 
 
 cdef inline sides_t move_within(dual_t* d, const vec* Ki, const vec* Kj, double t) noexcept nogil:
-    """Update the gradient after a step of length t, unless Ki is NULL; returns its extreme values in each class."""
+    """Add a step of length t on rows Ki, Kj (none if Ki is NULL) to the gradient; returns its extremes by class."""
     cdef Py_ssize_t v
     cdef lanes_t positive, negative
     cdef sides_t sides
@@ -76,7 +76,7 @@ cdef inline sides_t move_within(dual_t* d, const vec* Ki, const vec* Kj, double 
     return sides
 
 
-@cdivision(True)  # cdivision turns off the debug build's check for divisors of 0, which does not work for vectors
+@cdivision(True)  # cdivision turns off the debug build's check for divisors of 0, which does not work for SIMD vectors
 cdef inline Py_ssize_t choose_within(const dual_t* d, const vec* Ki, Py_ssize_t i) noexcept nogil:
     """The row of row i's class whose variable may fall and whose step with row i gains most; -1 if none gains."""
     cdef Py_ssize_t v
@@ -196,7 +196,7 @@ cdef inline Py_ssize_t row_of_class(const dual_t* d, double y) noexcept nogil:
 
 
 cdef inline double product(const dual_t* d, const vec* Ki) noexcept nogil:
-    """The inner product of the row Ki of the kernel matrix and the variables b."""
+    """The sum of Ki[j] b_j over all rows j, for a row Ki of the kernel matrix and the variables b."""
     cdef Py_ssize_t j
     cdef double sum = 0
     for j in range(d.n):
@@ -205,7 +205,7 @@ cdef inline double product(const dual_t* d, const vec* Ki) noexcept nogil:
 
 
 cdef inline double score_at_margin(const dual_t* d, double y, double off) noexcept nogil:
-    """The score Kb of the free rows of class y: `off` plus the middle between the extreme values of their gradient."""
+    """The score of class y's rows on the margin: the middle of the gradient's extremes in the class, plus `off`."""
     cdef Py_ssize_t i
     cdef ends_t ends
     ends.least, ends.most = INFINITY, -INFINITY
@@ -220,7 +220,7 @@ cdef inline double score_at_margin(const dual_t* d, double y, double off) noexce
 
 
 cdef inline double margin_of(const dual_t* d, double off_positive, double off_negative) noexcept nogil:
-    """The margin of a solution of nu-SVC: half the difference between the scores of the two classes' free rows."""
+    """The margin of a solution of nu-SVC: half the difference between the two classes' scores at the margin."""
     return 0.5 * (score_at_margin(d, 1, off_positive) - score_at_margin(d, -1, off_negative))
 
 

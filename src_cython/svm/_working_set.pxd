@@ -2,23 +2,25 @@
 # and among variables that may fall; the other half comes from the previous working set.
 from libc.stdint cimport int64_t
 
-# A list of the rows with the largest keys among all rows offered. The caller sets n to 0; `offer` changes n, key and
-# row.
+# A list of the candidates for a working set whose keys are largest; the key of a row says how far its gradient violates
+# optimality. The caller sets n to 0; `offer` changes n, key and row.
 ctypedef struct heap_t:
-    Py_ssize_t n         # the number of rows on the list so far
-    Py_ssize_t most      # the largest number of rows on the list; of rows with equal keys the first one offered stays
-    # (most,): the key of each row on the list; once the list is full, a heap with the smallest key first
+    Py_ssize_t n         # the number of candidate rows on the list so far
+    # the largest number of rows on the list; of rows with equal keys the row that was offered first stays
+    Py_ssize_t most
+    # (most,): the key of each row on the list, its gradient or minus its gradient; once the list is full, a heap with
+    # the smallest key first
     double* key
-    int64_t* row         # (most,): the row number that belongs to each key on the list
+    int64_t* row         # (most,): the number of the row with each key on the list
 
 
 cdef inline bint goes_before(const heap_t* heap, Py_ssize_t a, double key, int64_t row) noexcept nogil:
-    """Whether entry `a` of a full list is replaced before an entry with the given key and row number."""
+    """Whether heap entry `a` ranks below an entry (key, row): by its key or, of equal keys, its larger row number."""
     return heap.key[a] < key or (heap.key[a] == key and heap.row[a] > row)
 
 
 cdef inline void sift(heap_t* heap, Py_ssize_t at) noexcept nogil:
-    """Move the entry at index `at` down the heap, until no child of it has a smaller key."""
+    """Move the entry at index `at` down the heap of keys, until no child of it has a smaller key."""
     cdef Py_ssize_t child
     cdef double key = heap.key[at]
     cdef int64_t row = heap.row[at]
@@ -36,7 +38,7 @@ cdef inline void sift(heap_t* heap, Py_ssize_t at) noexcept nogil:
 
 
 cdef inline void offer(heap_t* heap, double key, int64_t row) noexcept nogil:
-    """Add a row to the list of the rows with the largest keys, if its key is one of the `most` largest so far."""
+    """Add a row to the list of candidates; if the list is full, the row must replace one with a smaller key."""
     cdef Py_ssize_t at
     if heap.n == heap.most:
         if key > heap.key[0]:
