@@ -210,7 +210,7 @@ class Table:
 
 
 class _Renamed:
-    """A table in which column names occur twice, under new names; columns are found by their positions."""
+    """A copy of a table with repeated column names, in which names are unique; columns are found by their positions."""
 
     def __init__(self, X, names):
         self.X, self.columns = X, names

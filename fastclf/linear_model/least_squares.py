@@ -404,7 +404,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
 
 
 def _left_out(Z, error):
-    """The residuals x of left-out rows, (1 - ZZ') x = error for their hat matrix ZZ'; NaN if nearly singular."""
+    """A fold's left-out residuals x: (1 - ZZ') x = residuals of the fit, ZZ': hat matrix; NaN if nearly singular."""
     wide = len(Z) <= Z.shape[1]
     product = Z @ Z.T if wide else Z.T @ Z
     try:
@@ -437,7 +437,7 @@ def target_sums(sums):
 
 
 def _only(X, used):
-    """A Csr with only the used columns, which must include all columns that have entries."""
+    """A copy of a Csr with the columns `used` only, which must include all columns that have entries."""
     place = np.zeros(X.n_columns, np.int32)
     place[used] = np.arange(len(used))
     return Csr(X.indptr, place[X.indices], X.data, len(used))

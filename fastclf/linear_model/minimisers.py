@@ -20,11 +20,11 @@ _ROUNDING = 1e-13
 # _ROWS_PER_PARAMETER: the number of rows for each parameter in the sample whose optimum is the starting point of a fit.
 # _LEAST_ROWS: the least number of rows in this sample.
 _ROWS_PER_PARAMETER, _LEAST_ROWS = 64, 1 << 15
-# The largest number of columns, and for a matrix of all parameters the largest number of parameters, for which second
-# derivatives are factorised.
+# Second derivatives are factorised only if X has at most this number of columns, and a matrix of the second derivatives
+# by all parameters only if there are at most so many parameters.
 _MOST_COLUMNS = 1024
 # _SURE: truncated Newton's method at first leaves out rows that together have at most this share of the curvature.
-# _DOUBTFUL_NUMBERS: the largest number of values in a copy of the other rows.
+# _DOUBTFUL_NUMBERS: the largest number of values in a copy of the rows that are not left out.
 _SURE, _DOUBTFUL_NUMBERS = 0.02, 1 << 22
 # _CHEAP: the largest number of multiplications in a product of the second derivatives and a direction.
 # _MANY_STEPS: the preconditioner is computed again after a step of Newton's method with more than this number of such

@@ -7,7 +7,7 @@ import numpy as np
 # The number of panels (subintervals) with which a numerical integration starts.
 PANELS = 512
 
-# The largest number of panels of an integral that are halved at a time.
+# The largest number of panels (subintervals) of an integral that are halved at a time.
 _MOST_PANELS = 1 << 14
 
 # An expectation over a discrete distribution is a sum only if nearly all of its values lie between minus this number

@@ -290,7 +290,7 @@ class BayesClassifier:
         return _mean(cost(X, self.predict_proba(X)))
 
     def _integrated(self, cost, edges):
-        """The integral of the cost; each P(x, class) is integrated as well, as a check of the densities."""
+        """The expected cost as an integral over x; each P(x, class) is integrated too, to check the densities."""
 
         def values(X):
             joint = self._joint(X)
@@ -301,7 +301,7 @@ class BayesClassifier:
         return Risk(float(total[0]), 0.0)
 
     def _mean_over(self, bounds, cost, n, random_state):
-        """The integral of the cost over a box, as the mean over n rows drawn from it."""
+        """The integral of a cost over x in the box `bounds`, as the mean over n rows drawn from the box."""
         X = np.random.default_rng(random_state).uniform(*bounds.T, (require_integer("n", n, 2), len(bounds)))
         return _mean(np.prod(bounds[:, 1] - bounds[:, 0]) * cost(X, self._joint(X)))
 
@@ -397,7 +397,7 @@ class _OfPosterior(BayesClassifier):
         if not callable(eta):
             self.eta = as_float64(eta, "eta")
             if self._kind == "table" and self.eta.shape == (1,) != mu.shape:
-                # an array with one probability gives it to every cell of the table
+                # an `eta` with a single probability gives this probability to every cell of the table `mu`
                 self.eta = np.full(mu.shape, self.eta[0])
             if self._kind != "table" or self.eta.shape[: mu.ndim] != mu.shape or self.eta.ndim > mu.ndim + 1:
                 shapes = f" of shape {mu.shape}" if self._kind == "table" else ""
@@ -412,7 +412,7 @@ class _OfPosterior(BayesClassifier):
             return log_density(self._kind, self._distributions[0], X)[:, None] + np.log(self._posterior(X))
 
     def _posterior(self, X):
-        """P(class | x) of rows, (n_samples, n_classes), from eta, which may give only that of class 1 of two."""
+        """The probabilities P(class | x), (n_samples, n_classes), from the parameter eta, a function or a table."""
         if callable(self.eta):
             p = values_of(self.eta, X, "eta")
         else:

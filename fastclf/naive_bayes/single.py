@@ -16,7 +16,8 @@ from .distributions import Gaussian, Multinomial, Poisson
 from .gaussian_leave_one_out import left_out_codes
 from .joints import Linear, add_gaussian, add_linear, add_table, joined_tables, require_positive
 
-# The largest number of categories of all columns, times the number of classes; the counts are 8 bytes each.
+# The largest number of counts: the number of classes times the number of categories of all columns together. A count
+# takes 8 bytes.
 _MOST_CATEGORIES = 1 << 28
 
 

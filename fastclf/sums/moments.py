@@ -139,7 +139,7 @@ def product_sums(n_classes, d):
 
 def add_products(X, codes, weight, shift, start, stop, sums):
     """Add the rows start to stop and the products of their columns to the sums of a block."""
-    # only this range of sparse rows is made dense, so that its first row has the index 0
+    # only the rows start to stop of a Csr are made dense, and row start has the index 0 among them
     first, rows = (start, np.asarray(X[start:stop])) if isinstance(X, Csr) else (0, X)
     weights = None if weight is None else weight[first:]
     kernels.add_products(rows, codes[first:], weights, shift, start - first, stop - first, *sums)
@@ -154,5 +154,5 @@ def joined_products(blocks, d):
 
 
 def _padded(d):
-    """The number of rows and columns of the matrix of products of d columns, which is d rounded up to whole tiles."""
+    """The number of rows and columns of the matrix of products of d columns: d, rounded up to whole computed tiles."""
     return -(-d // kernels.TILE) * kernels.TILE

@@ -157,7 +157,7 @@ def _wanted_columns(edge, point):
 
 
 def _of_columns(problem, columns):
-    """A copy of the problem with some of its columns and the bias column."""
+    """A copy of the problem that has only the given columns, with the bias column among them."""
     if len(columns) == problem.d:
         return problem
     X = problem.X

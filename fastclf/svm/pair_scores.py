@@ -9,11 +9,11 @@ from ..kernels.values import Block, Packed
 
 compiled = _simd.load("svm._pair_votes")
 
-# The largest number of kernel values that are in memory at a time.
+# The largest number of kernel values that are in memory at a time, while rows are scored.
 _VALUES = 1 << 20
 
-# At most this number of new rows are packed for the kernel; if there are more, the support vectors are packed instead.
-# The number is _FEW if the new rows have at most _VALUES kernel values, else _FEWER.
+# The kernel multiplies packed rows by panels of other rows. The new rows are packed if there are at most _FEW of them
+# with at most _VALUES kernel values, or at most _FEWER of them; otherwise the support vectors are packed.
 _FEW, _FEWER = 64, 8
 
 # The scores of dense rows are computed in one call of compiled code if their kernel values take at most this number of

@@ -29,7 +29,7 @@ _MOST_GAIN = 1e10
 # The fit ends after this number of successive iterations of the proximal method that do not lower the violation by a
 # tenth, because rounding then prevents progress.
 _IDLE = 4
-# The fit ends if a bound of the violation is at most this share of `tol`; the rest of `tol` is for rounding.
+# The fit ends if an upper bound of the violation is at most this share of `tol`; the rest of `tol` is for rounding.
 _ENOUGH = 0.9
 # The number of rows of a Cholesky factor in the first call of compiled code, before any call was timed.
 _FIRST_ROWS = 256

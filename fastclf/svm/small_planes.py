@@ -8,7 +8,7 @@ from .soft_margin import Proof
 
 compiled = _simd.load("svm._small_planes")
 
-# The compiled code is used up to these sizes.
+# The compiled solver of small problems is used up to these sizes.
 # _COLUMNS: the number of columns.
 # _WORK: the number of multiplications for one matrix of second derivatives.
 _COLUMNS, _WORK = 128, 1 << 26

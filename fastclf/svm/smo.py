@@ -16,14 +16,15 @@ from .steps import WholeMatrix, WorkingSets
 # A fit is given up after this number of rounds without a smaller violation, if rounding may keep it above `tol`.
 _STALE = 50
 
-# No further progress is expected after one of these:
-# _PATIENCE: rounds of steps that do not change the last digit of the objective,
-# _TRIES: rounds of Newton's method that do not lower the violation or raise the objective by the share _GAIN.
+# No further progress is expected after
+# _PATIENCE: this number of rounds of steps that do not change the last digit of the objective, or
+# _TRIES: this number of rounds of Newton's method that neither lower the violation by 1 % nor raise the objective by
+# the share _GAIN.
 _PATIENCE, _TRIES, _GAIN = 30, 20, 1e-9
 
-# The interior point method takes over when steps have taken as long as it does, at the latest after _SLOW steps for
-# each row or, if that is more, _SLOW_LEAST steps. A step is assumed to take _STEP_COST nanoseconds, and one more for
-# each row of a working set, which has at most _SET_ROWS rows.
+# The interior point method takes over when the steps of sequential minimal optimisation (SMO) have taken as long as it
+# would take, at the latest after _SLOW steps for each row or, if that is more, _SLOW_LEAST steps. A step is assumed to
+# take _STEP_COST nanoseconds, and one more for each row of a working set, which has at most _SET_ROWS rows.
 _SLOW, _SLOW_LEAST, _SET_ROWS, _STEP_COST = 20, 50_000, 2048, 64
 
 # A Newton step is taken when the SMO steps since the last one have taken as long as the Newton step will. Its time is
@@ -42,7 +43,8 @@ _POLISHES, _MOST_POLISHED = 30, 500
 # _ENDLESS: a hard margin is given up if an alpha exceeds this.
 _LEAST_MARGIN, _ENDLESS = 1e-6, 1e100
 
-# The number of rows with the largest alpha among which two equal rows of different classes are searched.
+# Two equal rows of different classes, which no hyperplane separates, are searched for among this number of rows with
+# the largest alpha.
 _SUSPECTS = 256
 
 

@@ -185,7 +185,7 @@ class WorkingSets:
         return len(picked) > 0, gained
 
     def _add(self, dual, Z, picked, rows, change):
-        """Add K[:, rows] @ change to the gradient f of active rows; K: the kernel matrix; Z[picked]: rows of X."""
+        """Add K[:, rows] @ change to the gradient f of active rows; K: the kernel matrix; Z[picked]: packed `rows`."""
         dual.note(change)
         part = dual.f[self.active][None]
         cached = self.cache.ask(rows)

@@ -102,7 +102,7 @@ class DensityTree(PrunedTree):
     _always_pruned = True
 
     def _box(self, X):
-        """The lower and upper ends of the box, (2, n_features), after checks."""
+        """The lower and upper ends of the box that bounds the density, (2, n_features), after checks."""
         if self.bounds is None:
             box = np.array([X.min(axis=0), X.max(axis=0)], np.float64)
         else:
@@ -157,7 +157,7 @@ class DensityTree(PrunedTree):
         return self._become(**state, **found, **self._fitted_columns(X, rows))
 
     def _fold_risks(self, folds, alphas, data):
-        """For each alpha the mean error over the folds and its standard error; a fold's error is an integral."""
+        """For each alpha the mean and standard error of the folds' integrated squared errors (minus a constant)."""
         errors = np.array([fold_risks([fold], alphas, 1.0, 1)[0] for fold in folds])
         return errors.mean(axis=0), errors.std(axis=0, ddof=1) / np.sqrt(len(errors))
 

@@ -24,8 +24,9 @@ _BLOCK = 1 << 12
 # searches some features. The subtree of a smaller node is grown by one thread.
 _MANY_CELLS = 1 << 19
 
-# The number of cells that replaces _MANY_CELLS if there is a single thread, or if features are drawn at random; its
-# only purpose is to bound the time between two checks for Ctrl-C.
+# This number of cells takes the place of _MANY_CELLS, from which on all threads split a node together, if there is a
+# single thread, or if features are drawn at random; its only purpose is to bound the time between two checks for
+# Ctrl-C.
 _MANY_CELLS_ALONE = 1 << 22
 
 # The number of cells (row, column) that are searched for a split before the first check for Ctrl-C, and the largest

@@ -75,7 +75,7 @@ ctypedef struct kernel_t:
 
 
 cdef inline vec exp_at_most_0(vec x) noexcept nogil:
-    """exp(min(x, 0)) in every lane of a vector."""
+    """exp(min(x, 0)) in every lane of a SIMD vector."""
     if vec is vec_f:
         return exp_of_negative_f(-larger(-x, x - x))
     else:
@@ -93,7 +93,7 @@ cdef inline vec tanh_of(vec x) noexcept nogil:
 
 
 cdef inline vec power(vec x, int degree) noexcept nogil:
-    """x^degree in every lane of a vector, by repeated squaring."""
+    """x^degree in every lane of a SIMD vector, by repeated squaring."""
     cdef vec result = x - x + 1
     while degree:
         if degree & 1:
@@ -104,7 +104,7 @@ cdef inline vec power(vec x, int degree) noexcept nogil:
 
 
 cdef inline vec spread_to(double a, vec like) noexcept nogil:
-    """A vector, of the type of `like`, that has the number `a` in every lane."""
+    """A SIMD vector, of the type of `like`, that has the number `a` in every lane."""
     if vec is vec_f:
         return spread_f(<float> a)
     else:

@@ -205,8 +205,8 @@ cdef void accumulate(const vec* const* k, const double* coef, Py_ssize_t n_rows,
     """Add sum_r coef[r] k[r] to f, in order of r, where k[r] has the kernel values of row r with a panel's rows."""
     cdef Py_ssize_t wide = 2 * HALF * (LANES_F if vec is vec_f else LANES_D), i = 0, r
     cdef vec_d s0, s1, s2, s3, s4, s5, s6, s7, a
-    # Sums are doubles, also sums of floats. Each pass through the loop adds to 8 vectors of sums: for all rows of a
-    # panel of doubles or, as a vector holds twice as many floats, for half the rows of a panel of floats.
+    # Sums are doubles, also sums of floats. Each pass through the loop adds to 8 SIMD vectors of sums: for all rows of
+    # a panel of doubles or, as a vector holds twice as many floats, for half the rows of a panel of floats.
     while i < wide:
         s0 = (<vec_d*> (f + i))[0]
         s1 = (<vec_d*> (f + i))[1]

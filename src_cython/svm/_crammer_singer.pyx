@@ -75,7 +75,7 @@ cdef inline double root(const double* D, Py_ssize_t K, double wanted) noexcept n
             if D[k] > beta:
                 sum += D[k]
                 above += 1
-        # beta rises until the number of D[k] above it stays the same; then it is the root, but for rounding
+        # beta rises until the number of entries of D above it stays the same; then it is the root, but for rounding
         if above >= n or above == 0:
             return beta
         beta = (sum - wanted) / above

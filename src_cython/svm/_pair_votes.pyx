@@ -157,11 +157,12 @@ ctypedef struct few_t:
     void* x                    # (d,): the row that is scored, converted to the type of the kernel values
     # (SUMS, PART): PART columns of SUMS support vectors, converted to the type of the kernel values
     void* part
-    # (n_support, padded to whole vectors): -gamma times the squared length of each support vector
+    # (n_support, padded to whole SIMD vectors): -gamma times the squared length of each support vector
     void* terms
-    # (n_support, padded to whole vectors): the kernel values of the row and each support vector
+    # (n_support, padded to whole SIMD vectors): the kernel values of the row and each support vector
     void* values
-    # (n_classes, n_classes - 1): for each class, sums of coefficients times kernel values of its support vectors
+    # (n_classes, n_classes - 1): for each class and each pair that it is in, the sum of coefficient times kernel value
+    # over its support vectors
     double* sums
 
 
@@ -265,7 +266,7 @@ cdef const void* address(array, bint* single):
 
 
 cdef Py_ssize_t whole(Py_ssize_t n):
-    """n, rounded up to a multiple of 16, which is itself a multiple of SUMS and of every number of lanes."""
+    """n, rounded up to a multiple of 16, which is itself a multiple of SUMS and of the lanes of any SIMD vector."""
     return (n + 15) // 16 * 16
 
 

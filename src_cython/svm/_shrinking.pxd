@@ -37,13 +37,13 @@ ctypedef struct scratch_t:
 # The limits at which `solve` ends; it subtracts the steps and visits that it makes from `steps` and `looks`.
 ctypedef struct limits_t:
     double tol      # in: the violation of the optimality conditions at which steps end
-    int64_t steps   # changed: the number of steps that are left
-    int64_t looks   # changed: the number of visits of a row that are left, about a nanosecond each
-    double gained   # changed: the total gain of the objective by all steps
+    int64_t steps   # in: the most steps; out: how many of them are left
+    int64_t looks   # in: the most visits of a row, about a nanosecond each; out: how many of them are left
+    double gained   # in and out: the total gain of the objective by steps so far
 
 
 cdef inline int64_t looks_of(const dual_t* d, int64_t steps) noexcept nogil:
-    """The time of steps, in visits of a row: a step visits all n rows, and takes the time of about 64 visits more."""
+    """The time of `steps` steps in visits of a row: a step on n rows takes the time of n + 64 visits."""
     return steps * (d.n + 64)
 
 

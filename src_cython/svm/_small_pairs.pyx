@@ -40,14 +40,14 @@ ctypedef struct pairs_t:
     Py_ssize_t n_classes
     Py_ssize_t n_pairs
     Py_ssize_t n_Cs
-    const int64_t* start       # (n_classes + 1,): the number of each class's first row and, last, n
+    const int64_t* start  # (n_classes + 1,): the number of each class's first row and, last, the number of all rows
     const double* C            # (n_Cs, n): for each C, the upper bound of alpha of each row
     # (n_Cs, n_classes - 1, n): the coefficients y alpha of all pairs; in: the start for the first C; out: the solutions
     double* coef
     # (n_Cs, n_pairs, N_PROOFS), out: the intercept, violation, objective, duality gap and margin of each solution
     double* proof
     int64_t* n_steps           # (n_Cs, n_pairs), out: the number of steps to each solution
-    signed char* status        # (n_Cs, n_pairs), out: the status of each solution, UNSOLVED to SLOW
+    signed char* status  # (n_Cs, n_pairs), out: the status of each solution, one of the constants from UNSOLVED to SLOW
     double tol                 # the largest violation of the optimality conditions with which a pair counts as solved
     double rounding            # an upper bound of the rounding error of a kernel value
     int64_t max_iter           # the largest number of steps for one pair of classes with one value of C
@@ -58,7 +58,7 @@ ctypedef struct pairs_t:
 # a single pair. All are float or all double.
 ctypedef struct tiles_t:
     const void* whole          # the kernel matrix of the single pair; NULL if there are several pairs
-    Py_ssize_t whole_ld        # the number of entries from one row of the matrix `whole` to the next
+    Py_ssize_t whole_ld        # the number of entries from one row to the next in the kernel matrix `whole`
     const void* squares        # the kernel matrices within each group of classes, one matrix after another
     # (n_classes,): the index in `squares`, the kernel matrices of all groups, at which that of each class's group
     # begins
@@ -86,7 +86,7 @@ ctypedef struct pair_t:
     const double* C_a          # (n_a,): the upper bound of alpha of each row of class a
     const double* C_b          # (n_b,): the upper bound of alpha of each row of class b
 
-# The position in a list of pairs at which the next call of `solve_list` continues.
+# The position in the list of class pairs at which the next call of `solve_list` continues.
 ctypedef struct position_t:
     int64_t pair               # the index of the current pair in the list of pairs
     int64_t C                  # the index of the value of C for which the current pair is solved

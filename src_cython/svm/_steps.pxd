@@ -98,7 +98,7 @@ cdef inline const vec* row_of(const vec* K, Py_ssize_t i, Py_ssize_t ld) noexcep
 
 
 cdef inline ends_t ends_of(const least_t* rise, vec_d fall) noexcept nogil:
-    """The extreme values of the gradient over all rows, from its extreme values in each lane of the vectors."""
+    """The extreme values of the gradient over all rows, from its extreme values in each lane of the SIMD vectors."""
     cdef ends_t ends
     ends.least, ends.most = -largest_d(-rise.value), largest_d(fall)
     ends.at = <Py_ssize_t> (<const double*> &rise.place)[lowest_bit(at_most_d(rise.value, spread_d(ends.least)))]
@@ -142,7 +142,7 @@ cdef inline ends_t move(dual_t* d, const vec* Ki, const vec* Kj, double t) noexc
 cdef inline void compare(
     quotient_t* best, const dual_t* d, const vec* Ki, Py_ssize_t v, vec_d fi, vec_d kii, vec_d at
 ) noexcept nogil:
-    """In each lane, keep row j of vector v as the best partner of row i so far if a step of rows i and j gains more."""
+    """In each SIMD lane, keep the row of vector v as row i's best partner so far if a step of the two gains more."""
     cdef vec_d slope = larger((<vec_d*> d.f)[v] + (<vec_d*> d.fall)[v] - fi, spread_d(0))
     cdef vec_d bend = fmadd_d(spread_d(-2), load(Ki, v * LANES_D), kii + (<vec_d*> d.diagonal)[v])
     keep_largest(best, slope * slope, larger(bend, spread_d(LEAST_CURVATURE)), at)
