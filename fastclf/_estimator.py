@@ -73,7 +73,7 @@ class only_if:
             return self.method
         try:
             there = bool(self.condition(estimator))
-        except (TypeError, ValueError):  # the estimator's parameters are wrong; its other methods report this
+        except (TypeError, ValueError):  # a parameter has a wrong value, about which `fit` raises an error
             there = False
         # an estimator that is a parameter of this one lacks an attribute that the condition reads
         except AttributeError as error:

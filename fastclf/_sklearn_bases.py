@@ -47,7 +47,8 @@ def join():
             continue
         # scikit-learn requires its mixins ahead of BaseEstimator in the order of method resolution
         cls.__bases__ = (base, *cls.__bases__) if name.endswith("Mixin") else (*cls.__bases__, base)
-        # BaseEstimator's `__init_subclass__` adds `set_fit_request` and similar methods to a new class
+        # BaseEstimator's `__init_subclass__`, which gives a new class methods such as `set_fit_request`, is called for
+        # the classes that existed before they had this base class
         if name == "BaseEstimator":
             for each in [cls, *_below(cls)]:
                 base.__init_subclass__.__func__(each)

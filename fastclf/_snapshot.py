@@ -21,7 +21,7 @@ from ._validation import feature_names
 # `__dict__`, which other tools compare and save.
 ASSIGNED = "_user_assigned"
 
-# A function that does `estimator.__dict__ = attributes` without a call of `__setattr__`.
+# A function that does `estimator.__dict__ = attributes` without `__setattr__`, which would mark a user's assignment.
 _replace_attributes = vars(DeclaredState)["__dict__"].__set__
 
 
@@ -78,7 +78,7 @@ def mark_assigned(estimator, fitted):
 
 
 def tell_assigned(estimator, name):
-    """Note that a user has assigned or deleted an attribute, so that the next snapshot checks the state."""
+    """Mark that a user has set or deleted the attribute `name`, so that the next snapshot checks the state."""
     mark_assigned(estimator, is_state(name))
 
 

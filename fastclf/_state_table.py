@@ -39,7 +39,7 @@ def where(condition, **entries):
 
 
 def has(name):
-    """A condition for `where`, which is true of objects that have the attribute `name`."""
+    """A condition for the function `where`: a function that tells whether an object has the attribute `name`."""
     return lambda owner: hasattr(owner, name)
 
 
@@ -90,7 +90,7 @@ def table_of(cls):
 
 
 def check_each(owner, table, sizes, entries, whole=None):
-    """Check an object's attributes by a table, or the items of a dict if `whole`, its name in messages, is given."""
+    """Check an object's attributes by a table; if `whole` is given, check a dict, which messages call by this name."""
     for name, entry in table.items():
         if entry.condition is not None and not entry.condition(owner):
             continue
@@ -255,7 +255,7 @@ class List(Entry):
 
 
 class Dict(Entry):
-    """The check of a dict with the keys of a table of checks; sizes that its items define hold in the dict alone."""
+    """The check of a dict whose keys are those of a table of checks; sizes that its values define hold in it alone."""
 
     def __init__(self, **table):
         self.table = table

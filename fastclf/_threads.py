@@ -304,7 +304,7 @@ def _leave():
         import ctypes
 
         libc = ctypes.CDLL(None)
-        # at its exit the process then calls _exit, before libraries wait for their threads
+        # `on_exit` lets the process end by `_exit`, before OpenBLAS and other libraries wait for their threads
         libc.on_exit(libc._exit, None)
     except (ImportError, OSError, AttributeError):
         wait(_abandoned)
@@ -334,7 +334,7 @@ def n_numbers(container):
 
 
 def aside_if_many(n_numbers, function, *arguments, **options):
-    """Call function(*arguments), in another thread (by `aside`) if there is a large number of values to process."""
+    """Call function(*arguments); with many numbers to process, another thread makes the call, so that Ctrl-C works."""
     return (aside if n_numbers > _MANY_NUMBERS else _called)(function, *arguments, **options)
 
 

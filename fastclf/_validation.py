@@ -80,7 +80,7 @@ def as_array(X, name):
     refuse_collection(X, name)
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise TypeError(f"{name} is a sparse matrix; a dense array is wanted (pass {name}.toarray())")
-    if hasattr(X, "column_names") and hasattr(X, "column"):  # only tables of pyarrow have both attributes
+    if hasattr(X, "column_names") and hasattr(X, "column"):  # X is a table of pyarrow
         columns = [np.asarray(X.column(i)) for i in range(X.num_columns)]
         if any(column.dtype.kind not in "biuf" for column in columns):
             columns = [column.astype(object) for column in columns]
@@ -116,7 +116,7 @@ def _array_of_blocks(rows):
         try:
             blocks.append(np.asarray(rows[start:stop]))
         except ValueError:
-            return None  # np.asarray of the whole list then raises an error that names the list's shape
+            return None  # the caller passes the whole list to np.asarray, whose error names the shape of all rows
         if blocks[-1].shape[1:] != blocks[0].shape[1:]:
             return None
     kinds = {block.dtype for block in blocks}

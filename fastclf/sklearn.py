@@ -144,7 +144,7 @@ def _is_all(names):
 
 
 def _reason_to_stay(name, theirs, ours, names):
-    """Why scikit-learn's object is not replaced, or None; other answers are a reason only if `names` is None."""
+    """Why scikit-learn's object is kept, or None; with `names` it is replaced even if fastclf's answers differ."""
     missing = _missing_parameters(theirs, ours)
     if missing:
         return f"has no {', '.join(missing)}"

@@ -45,7 +45,7 @@ class Memory(NamedTuple):
 
     orders: dict  # for each column of dates, which of 'day', 'month' and 'year' its texts begin with
     decimals: dict  # {column: decimal mark}, for columns of numbers whose mark cells have shown or the user has told
-    faulty: tuple = ()  # the columns of numbers or dates in which other texts count as missing
+    faulty: tuple = ()  # the columns of numbers or dates in which texts that are no number or date count as missing
 
 
 FRESH = Memory({}, {})

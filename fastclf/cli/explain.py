@@ -144,7 +144,8 @@ def _bound(side, bound, known):
 def _condition(name, side, bound):
     if side in ("in", "not in"):
         return f"{name} {side} {{{', '.join(map(str, bound))}}}"
-    if " = " in name and 0 <= bound < 1:  # a column of zeros and ones named "column = category"
+    # the column named "column = category" has 1 for this category and 0 for others
+    if " = " in name and 0 <= bound < 1:
         return name if side == ">" else name.replace(" = ", " is not ", 1)
     return f"{name} {side} {bound:.6g}"
 

@@ -136,7 +136,7 @@ def _stripped(cell):
 
 
 def _as_texts(points, commas, kept):
-    """The texts of some cells: `kept` or, if it is None, made from numbers with decimal points or commas."""
+    """The texts of cells: `kept`; if that is None, texts made from `points`, the cells as numbers, or from `commas`."""
     if kept is not None:
         return kept
     if points is not None:

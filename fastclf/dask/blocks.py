@@ -40,7 +40,7 @@ class Summary(NamedTuple):
     number: int
     n: int  # the number of rows of the partition that the fit uses; rows of weight 0 may be left out
     size: int  # the number of values of X in the rows that the fit uses; if X is sparse, of stored values
-    # the sorted distinct labels that count in the fit (rows of weight 0 may be left out); None if there are none
+    # the sorted distinct labels that count as classes in the fit; None if no row of the partition has such a label
     labels: np.ndarray | None
     heavy: bool  # whether any row of the partition has a weight above 0
     counts: np.ndarray | None = None  # the number of the partition's rows with each of the labels
@@ -104,9 +104,11 @@ class Source(NamedTuple):
 class Piece(NamedTuple):
     """Consecutive blocks of rows, in one partition or put together from several."""
 
-    first: int  # the number of the piece's first block; all blocks of rows of the fit are numbered in order
-    bounds: list  # row numbers in this piece at which its blocks begin and end, from 0 to the number of its rows
-    sources: list  # the Source of the rows or, if in several partitions, references to copies of the rows, in order
+    first: int  # the number of the first of these blocks of rows, among all blocks of the fit in order
+    # the row numbers, counted within these rows, at which the blocks begin and end: 0, ..., the number of the rows
+    bounds: list
+    # a list with the Source of the rows if one partition has them all, otherwise with references to copies, in order
+    sources: list
     place: str | None
 
 
@@ -263,7 +265,7 @@ class Shards:
         self.counts = np.bincount(codes, np.concatenate(counts), len(self.classes))
 
     def _described(self, arrays, where):
-        """The Partitions, and (labels, counts) of each that has labels; workers read the partitions that they hold."""
+        """(the Partitions, a list of (labels, counts) of those with labels); workers read the partitions they hold."""
         numbered = list(enumerate(arrays))
         groups = by_place(numbered, lambda item: where[item[0]])
         calls = [

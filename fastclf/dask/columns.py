@@ -31,7 +31,8 @@ class Form(NamedTuple):
     """How partitions become arrays."""
 
     model: object  # an unfitted tree of fastclf itself, without Dask
-    # for each feature the categories that occur in any partition, or None if it has numbers; None: only numbers
+    # a list that has for each feature the categories of all partitions, or None if the feature has numbers; None if all
+    # features have numbers
     categories: list | None = None
     labels: list | None = None  # for each output the sorted distinct labels of all partitions; None if y has numbers
     ndim: int = 1  # the number of axes of y: 1, or 2 for several outputs

@@ -56,7 +56,7 @@ def answer_part(model, method, X, like, arguments):
 
 
 def _form(model, method, made_up, real, arguments):
-    """The answer for one row, which shows the types of lazy answers; real() gives the row if `made_up` is refused."""
+    """The answer for a single row, `made_up` or, if that is refused, real(); lazy answers get their types from it."""
     try:
         return getattr(model, method)(made_up, **arguments)
     except (TypeError, ValueError):

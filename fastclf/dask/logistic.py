@@ -43,7 +43,8 @@ _DOUBTS = 1 << 23
 _HELD = 1 << 26
 # The largest number of values of X in a sample of the rows that the client collects, so as to sum over it: 33 MB.
 _SAMPLED = 1 << 22
-# The number of sparse entries whose moments are computed at a time, the same as in the fit without Dask.
+# The number of entries of sparse rows whose sums by column are computed at a time. It is the same as in the fit without
+# Dask, so that sums have the same rounding.
 _ENTRIES = 1 << 20
 
 
@@ -73,7 +74,8 @@ class Tally(NamedTuple):
     kernel: str
     settings: Pass
     taken: np.ndarray | None = None  # the numbers of the columns of X that the model uses; None: all columns
-    start: np.ndarray | None = None  # the array to which the moments of the rows are added
+    # for the kernel "moments", the sums of each column so far, to which those of further rows are added
+    start: np.ndarray | None = None
 
     def state_from(self, arrays):
         """A Pass for a thread, with copies of the arrays of the last place, or with zeros."""
@@ -281,7 +283,7 @@ class ShardRows:
             start = stop
 
     def _parts(self, start, stop, place):
-        """The rows start to stop: ranges of partitions on the worker `place`, and references to copies of the rest."""
+        """The rows start to stop for the worker `place`: its own rows as ranges of partitions, all others as copies."""
         parts, first = [], 0
         for number, arrays, where, n in self.shards.partitions:
             low, high = max(start, first), min(stop, first + n)
@@ -420,7 +422,7 @@ class ShardLikelihood(Likelihood):
         if not isinstance(kernel, Tally):
             tally = Tally(kernel.__name__, _stripped(begin()), self._taken)
         each, n_panels = self._sample_step(step), self.n_panels
-        if each:  # the sample has the panels 0, each, 2 each, ... of all rows
+        if each:  # the sum is over the client's sample, the panels (blocks of rows) 0, each, 2 each, ... of all panels
             step, n_panels = step // each, -(-n_panels // each)
         blocks = [(start * step, min(stop * step, n_panels)) for start, stop in pairwise(bounds)]
         return self._rows.tallies_here(blocks, tally, step, each) if each else self._rows.tallies(blocks, tally, step)

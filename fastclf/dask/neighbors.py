@@ -629,14 +629,14 @@ def _circles(model, found):
 
 
 class _Elector(plain.RadiusNeighborsClassifier):
-    """A classifier without Dask whose methods take the votes of neighbours found on Dask, in the place of queries."""
+    """The classifier without Dask, with methods that take, as X, votes of neighbours that workers have found."""
 
     def _circles(self, X, call, mask):
         return X
 
 
 class _Averager(plain.RadiusNeighborsRegressor):
-    """A regressor without Dask whose `predict` takes the votes of neighbours found on Dask, in the place of queries."""
+    """The regressor without Dask, with a `predict` that takes, as X, votes of neighbours that workers have found."""
 
     def _circles(self, X, call, mask):
         return X

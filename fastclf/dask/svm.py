@@ -164,7 +164,7 @@ class _PairGram(Gram):
 
 
 def _problem(cls, model, pair, facts, first, second):
-    """A problem of all pairs of classes that has the rows of only one pair; cls: the type of `Problem` to extend."""
+    """The `Problem` of all pairs of classes, for a task with the rows of one pair alone; cls: the class to extend."""
 
     class PairProblem(cls):
         n_rows = int(facts.sizes.sum())
@@ -185,7 +185,7 @@ def _problem(cls, model, pair, facts, first, second):
 
 
 def _prepared(model, p, facts, first, second, coef=None):
-    """(problem, `Solutions`, solver's options) for pair p of classes; other pairs are skipped, marked as solved."""
+    """(Problem, Solutions, solver's options) for pair p of classes; other pairs, marked as solved, are skipped."""
     pair = pairs.pairs_of(len(facts.classes))[p]
     problem = _problem(model._problem_type, model, pair, facts, first, second)
     options = model._options() | {"threads": threads_of(model.n_jobs)}
@@ -198,7 +198,7 @@ def _prepared(model, p, facts, first, second, coef=None):
 class Solution(NamedTuple):
     """The support vector machine for a pair of classes (a, b)."""
 
-    coefs: tuple  # two arrays: the coefficients of the rows of class a, and the coefficients of the rows of class b
+    coefs: tuple  # two arrays: the dual coefficients of the rows of class a, and those of the rows of class b
     proof: np.ndarray
     n_steps: int
     status: int

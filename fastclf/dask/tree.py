@@ -187,7 +187,7 @@ class _Growing:
         return self._subtrees()
 
     def _sorted_out(self, entries):
-        """Record the Entries of new nodes; returns the numbers of the nodes to split next: no leaf, no small node."""
+        """Record the Entries of new nodes; returns the numbers of those to split next: no leaves, no small nodes."""
         self.entries.update(entries)
         waiting = [number for number, entry in entries.items() if not entry.leaf and entry.n >= self.least]
         self.small += [number for number, entry in entries.items() if not entry.leaf and entry.n < self.least]
@@ -292,7 +292,7 @@ class _Growing:
 
 
 def _changeable(grown):
-    """A `Grown` whose arrays may be changed; those of a result on Ray are read-only."""
+    """A Grown like the given one, with writable arrays: Ray returns a task's arrays as read-only ones."""
     blocks = [tuple(np.require(part, requirements="CAW") for part in block) for block in grown.blocks]
     return grown._replace(blocks=blocks)
 
@@ -346,7 +346,7 @@ class _Tree(OnDask):
             )
 
     def _rule(self, model, on, data, found, known):
-        """The tree's rule and its fitted attributes; values of X and y that nodes name by row number are collected."""
+        """The tree's rule and fitted attributes; workers look up values of X and y, which nodes name by row number."""
         blocks = [nodes for nodes, _ in found.blocks]
         nodes = np.concatenate(blocks)
         inner = np.flatnonzero((nodes[:, FEATURE] >= 0) & ~by_subset(nodes, data.n_codes))

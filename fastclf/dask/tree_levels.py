@@ -20,7 +20,8 @@ _START, _STOP, _DEPTH, _LIST, _LEAF, _PATH, _CONSTANT = PLACES
 
 _grow = _simd.load("tree._grow")
 
-# The value of IN_ORDER in `_plain_split.pxd`: a split by position in the sorted list of a feature's values.
+# The order, by ascending values of the feature, in which a split cuts the rows of a node in two; it is IN_ORDER of
+# `_plain_split.pxd`.
 _IN_ORDER = 0
 
 
@@ -31,14 +32,16 @@ class Entry(NamedTuple):
     depth: int
     leaf: bool
     path: int  # an integer of 64 bits, the seed from which the node's random features are drawn
-    row: int  # the number of the row with which sums over the node's rows begin
-    numbers: np.ndarray  # the sums over the node's rows from which it is split: a row of `waiting` in a `TreePart`
+    # the number of the row that stands first in the node's list of rows, so that sums over the rows begin with it
+    row: int
+    # the sums over the node's rows from which splits are scored, in the layout of a row of `TreePart.waiting`
+    numbers: np.ndarray
 
 
 class Rules(NamedTuple):
     """What all places need to know in order to grow the tree."""
 
-    limits: object  # the parameters that limit growth, the same on all workers
+    limits: object  # the parameters that limit the growth of the tree, such as max_depth, the same on all workers
     n: int  # the number of rows on which the tree is grown
     total_weight: float
     draws: bool  # whether each node searches only a random subset of the features
@@ -48,8 +51,8 @@ class Rules(NamedTuple):
 class Pieces(NamedTuple):
     """The lists of some columns for each node that is not finished. Tasks do not change them."""
 
-    # the layout of the sorted lists of some columns, without their items; `form.common` is None unless some list of
-    # some worker leaves out the rows of a common value
+    # a Sorted without items, which describes the lists of this worker's columns: `form.common` is None unless a list of
+    # any worker leaves out the rows that have one frequent value of its column
     form: Sorted
     # {number of a node: items (n_columns + 1, rows of the node)}: a sorted list for each column, then the rows in an
     # order that all workers share. Node i has the children 2 i and 2 i + 1.
@@ -71,8 +74,9 @@ class Pieces(NamedTuple):
 class Division(NamedTuple):
     """A split of a node, by the place that has its column."""
 
-    record: np.ndarray  # the integers that describe the split node: FEATURE to MISSING of `tree/growth.py`
-    subset: np.ndarray  # for a split by categories, the subset of categories that go left
+    # the integers that describe the split node; FEATURE to MISSING of `tree/growth.py` are their indices
+    record: np.ndarray
+    subset: np.ndarray  # for a split by categories, the set of categories that go left, a bit for each
     left: Entry
     right: Entry
 
@@ -80,13 +84,13 @@ class Division(NamedTuple):
 def _limits(rules, first, stop, **changes):
     """The `Limits` of a tree's growth on a worker that has only the features first to stop - 1."""
     monotonic = rules.limits.monotonic
-    if monotonic is not None:  # the list of row numbers counts as a feature, without monotonic constraint
+    if monotonic is not None:  # compiled code reads one more constraint, 0 for none, for the list of row numbers
         monotonic = np.append(monotonic[first:stop], np.int8(0))
     return rules.limits._replace(**{"monotonic": monotonic, "max_features": stop - first} | changes)
 
 
 def _waiting(growth, entry, place, n=1):
-    """A TreePart with one node to split; place: the number of the list of the node's rows; n: rows of scratch space."""
+    """A TreePart with the node of `entry` to split; place: the index of its list of rows; n: scratch space, in rows."""
     part = TreePart(growth, n)
     node = part.stack[0]
     node[[_START, _STOP, _DEPTH, _LIST]] = 0, entry.n, entry.depth, place
@@ -98,7 +102,7 @@ def _waiting(growth, entry, place, n=1):
 
 
 def _entry(part, place, lists, items):
-    """The Entry of a node from its place on a TreePart's stack of nodes to split; items: all sorted lists."""
+    """The Entry of the node at a place on a TreePart's stack of nodes to split; items: the sorted lists of rows."""
     node = part.stack[place]
     first = int(items[int(node[_LIST]), int(node[_START])]) & ((1 << lists.row_bits) - 1)
     path = int(node.view(np.uint64)[_PATH])
@@ -234,8 +238,8 @@ def advanced(pieces, known, rules, found, open_numbers):
         rules, 0, 0, monotonic=None, min_decrease=0.0, min_leaf_weight=0.0, max_depth=1 << 40, min_split=0, min_leaf=0
     )
     by_labels = CRITERIA[limits.criterion] in ("gini", "entropy", "misclassification")
-    # the impurities of the children, all that the criterion determines, are not used: any criterion of the same kind
-    # will do
+    # The criterion determines only the impurities of the children, which are not used here, so that gini stands in for
+    # every criterion of labels, and squared_error for every criterion of numbers.
     limits = limits._replace(criterion=CRITERIA.index("gini" if by_labels else "squared_error"), max_features=1 << 30)
     items = {number: each for number, each in pieces.items.items() if number not in open_numbers}
     for number, each in sorted((number, each) for part in found for number, each in part.items() if each):

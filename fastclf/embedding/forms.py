@@ -45,11 +45,13 @@ class Bayes(NamedTuple):
     """
 
     begin: np.ndarray  # (n_classes,), float64: the constant term of each class's log P(x, class)
-    # (n_classes, n_features), float64: the factor of x_j, or of (x_j - mean)^2, for feature j
+    # (n_classes, n_features), float64: in the sum for a class, the factor of each feature's value, or for normal
+    # densities of the squared difference of value and mean
     weight: np.ndarray | None = None
     # (n_classes, n_features), float64: the mean of each feature in each class; None unless densities are normal
     mean: np.ndarray | None = None
-    # (n_classes,), float64: a further constant, added to `begin`; None unless densities are normal
+    # (n_classes,), float64: for normal densities, the constant of each class that is added to log P(x, class) after
+    # `begin`; None for other densities
     constant: np.ndarray | None = None
     # for each column the log probabilities of its categories, and last of unknown ones: a float64 array (n_classes,
     # n_categories + 1)

@@ -187,7 +187,7 @@ def embed(model):
 
 
 def _embedded(form, model, front=None):
-    """The `Embedded` of a fitted model, made from its form; front: computes the model's features; None: it has none."""
+    """The `Embedded` of a fitted model, from its form; front: the Front that computes features of rows, or None."""
     if isinstance(form, TableRows):
         return _of_table(form)
     if isinstance(form, Products):
@@ -366,14 +366,14 @@ class MixedArrays(NamedTuple):
 class BayesInLanes(NamedTuple):
     """A Bayes form whose arrays have the classes as last axis, padded to `width`, a multiple of a SIMD vector."""
 
-    # a Bayes form in which the last axis of arrays is that of classes, `width` long; tables of log probabilities, if
-    # any, follow each other in `weight`, which has the shape (n_entries, width) instead of (n_features, width)
+    # a Bayes form whose arrays have the classes, padded to whole SIMD vectors, as last axis; `weight` has a row for
+    # each feature or, if there are tables of log probabilities, for each entry of the tables in order
     form: Bayes
-    # (n_features + 1,), int64: the first entry of each feature's table, then the number of all entries
+    # (n_features + 1,), int64: the row of `weight` with which each feature's table begins, then the number of all rows
     first: np.ndarray | None
-    # (n_classes,), float64: the number of features for which the value 0 makes each class impossible
+    # (n_classes,), float64: for each class the number of features whose value 0 makes the class impossible
     n_wanted: np.ndarray | None
-    # (width,), float64: a zero for each class and for padding; kernels take it as constant term if the form has none
+    # (n_classes rounded up to whole SIMD vectors,), float64: zeros, as the `constant` of a form that has none
     zero: np.ndarray
 
 

@@ -126,7 +126,7 @@ def _products(graph, form):
 
 
 def _entries(graph, form):
-    """Add nodes that sum, over columns, the table entry of the column's category; unknown ones have the last entry."""
+    """Add nodes that sum, over columns, a table's entry for the column's category, the last one if it is unknown."""
     sizes = np.array([table.shape[1] - 1 for table in form.tables])
     known = graph.add("Min", graph.rows, sizes.astype(np.float64))
     place = graph.add("Cast", graph.add("Floor", known), to=TensorProto.INT64)

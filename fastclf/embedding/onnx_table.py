@@ -62,7 +62,7 @@ def _side_by_side(graph, parts, output):
 
 def _codes(graph, name, known):
     """The index of each text among the categories, -1 for other texts, of shape (n,)."""
-    keys = list(known) or [""]  # without categories, -1 is the code of the only key, since ONNX wants one
+    keys = list(known) or [""]  # ONNX wants at least one key: without categories, "" gets the code -1
     values = np.arange(len(keys)) if known else np.array([-1])
     return graph.add(
         "LabelEncoder",

@@ -62,7 +62,8 @@ def _over_columns(area, indicators, score, average, weight):
     if average is None:
         return areas
     if column_weight is not None:
-        areas[column_weight == 0] = 0  # the mean would be NaN even if an undefined area, NaN, has the weight 0
+        # an undefined area, NaN, would make the mean NaN even with weight 0
+        areas[column_weight == 0] = 0
     return float(np.average(areas, weights=column_weight))
 
 
@@ -182,7 +183,7 @@ def roc_auc_score(
 
 
 def _over_pairs(codes, score, average):
-    """The mean of the areas of pairs of classes; a pair's rows have two areas, by the scores of either class."""
+    """The mean ROC area of the pairs of classes; a pair's area is the mean of two, one by each class's scores."""
     areas, shares = [], []
     for a, b in combinations(np.unique(codes).tolist(), 2):
         pair = (codes == a) | (codes == b)

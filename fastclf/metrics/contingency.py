@@ -237,7 +237,7 @@ class ContingencyTable:
         return 1 - float(np.square(divided(self._true, self.n)).sum())
 
     def _averaged(self, value, total, average):
-        """The ratio value(number right, total), such as precision, of each class, or its average over the classes."""
+        """A ratio of each class, such as precision, by value(number right, total), or the average over the classes."""
         right = self.counts.diagonal()
         if average is None:
             return value(right, total)

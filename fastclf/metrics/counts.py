@@ -17,7 +17,8 @@ class Counts(NamedTuple):
     right: np.ndarray  # for each label, the total weight of the rows that have the label and are predicted to have it
     true: np.ndarray  # for each label, the total weight of the rows that have the label
     predicted: np.ndarray  # for each label, the total weight of the rows that are predicted to have the label
-    total: object  # the weight of all rows; in counts by row, the number of labels times the weight of the row
+    # the sum of all rows' weights; if each row is counted by itself, the number of labels times the row's weight
+    total: object
 
     def together(self):
         """The counts summed over all labels, each of shape (1,)."""

@@ -258,7 +258,7 @@ def root_mean_squared_log_error(y_true, y_pred, *, sample_weight=None, multioutp
 
 
 def _quantile(values, share, weight):
-    """The weighted quantile of a vector: the mean of two values if the weights of the lower ones sum to the share."""
+    """The weighted quantile; if exactly `share` of the weight belongs to lower values, the mean of two neighbours."""
     weight = np.ones(len(values)) if weight is None else weight
     order = np.argsort(values, kind="stable")
     order = order[weight[order] > 0]
@@ -355,7 +355,7 @@ def mean_pinball_loss(y_true, y_pred, *, sample_weight=None, alpha=0.5, multiout
 
 
 def _explained(part, total, multioutput, force_finite=True):
-    """The explained share of each output, 1 - part / total, or their mean; force_finite: 1 or 0 where total is 0."""
+    """1 - part / total, the explained share, of each output, or the mean; force_finite: 1 or 0 where total is 0."""
     if require_truth("force_finite", force_finite):
         known = total != 0
         scores = np.where(known, 1 - part / np.where(known, total, 1), part == 0)

@@ -128,7 +128,7 @@ class Request:
     train_scores: bool = False  # whether the train rows are scored in addition to the test rows
     keep_models: bool = False  # whether the result keeps the fitted models
     keep_answers: bool = False  # whether the result keeps the predictions of classifiers, for a contingency table
-    # whether each candidate is fitted to all folds before the next one, if it is of another library
+    # for estimators of other libraries: whether one candidate is fitted to all folds before the next candidate is
     one_after_another: bool = False
     score_params: dict | None = None  # further arguments of a scorer, from scikit-learn's metadata routing
 

@@ -168,7 +168,8 @@ def _different(n, n_drawn, rng):
         while len(drawn) < n_drawn:
             drawn[rng.randint(n)] = None
         return list(drawn)
-    drawn = list(range(n_drawn))  # reservoir sampling: i replaces a drawn number with probability n_drawn / (i + 1)
+    # reservoir sampling: each number i replaces one of those drawn so far with probability n_drawn / (i + 1)
+    drawn = list(range(n_drawn))
     for i in range(n_drawn, n):
         place = rng.randint(0, i + 1)
         if place < n_drawn:

@@ -322,7 +322,7 @@ def _results(settings, measured, error_score):
         values = {i: setting[name] for i, setting in enumerate(settings) if name in setting}
         results[f"param_{name}"] = _column(values, settings)
     results["params"] = settings
-    # for each scorer, its test scores come before its train scores
+    # in scikit-learn's order of keys, the test scores of each scorer come before its train scores
     for key in sorted(keys, key=lambda key: keys.index(f"test_{key.partition('_')[2]}")):
         values = figures[key]
         results |= {f"split{i}_{key}": column for i, column in enumerate(values.T)}

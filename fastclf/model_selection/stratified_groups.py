@@ -78,7 +78,7 @@ class StratifiedGroupKFold(OfGroups, Partition):
 
 
 def _best_fold(filled, more, count):
-    """The fold that a group joins; more: the group's number of rows in each class; filled: the same for each fold."""
+    """The number of the fold that a group joins; more: the group's rows per class; filled: rows per fold and class."""
     best, least, fewest = 0, np.inf, np.inf
     for i, rows in enumerate(filled):
         rows += more

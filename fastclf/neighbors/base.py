@@ -293,7 +293,7 @@ class Neighbors(Estimator):
             raise ValueError(f"with metric='precomputed' no rows can be {done}; a new fit is wanted")
 
     def _extend(self, attributes, name, array, more):
-        """Store in the dict `attributes` the fitted array `name`, extended by the rows `more`, and its spare rows."""
+        """Store in the dict `attributes` the fitted array `name` with the rows `more` added, and its new SpareRows."""
         attributes[name], attributes["_spare_rows"][name] = self._spare_rows.get(name, SpareRows()).extend(array, more)
 
     def _without(self, rows):

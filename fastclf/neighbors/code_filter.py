@@ -44,8 +44,8 @@ class Coder(NamedTuple):
     axes: np.ndarray | None = None
     # (d rounded up to a multiple of 4, m) float32: the projection's matrix V with m columns, then rows of zeros
     axes_t: np.ndarray | None = None
-    # The norm of the remainder |w - V V'w| that the projection by V leaves of a row w is coded as one more coordinate.
-    # Its median over a sample, rho, is subtracted to centre this coordinate at 0.
+    # The last coordinate of a projected row is the norm of the row's part orthogonal to the projection's axes. `shift`,
+    # its median over a sample, is subtracted before it is coded, so that it is centred at 0.
     shift: float = 0.0
     # an upper bound of the norm of V'V - I, which measures how far columns of the projection's matrix V are from
     # orthonormal
@@ -107,16 +107,17 @@ class CodedQueries(NamedTuple):
     """
 
     plain: Queries
-    # (n_queries rounded up to a multiple of 4, width) uint8: the code of each query; zeros for padding
+    # (n_queries rounded up to a multiple of 4, number of bytes of a code) uint8: the code of each query; zeros for
+    # padding
     code: np.ndarray
-    # (n_queries,) float64: the query's term in the smallest inner product with a row's code at which the row may be
-    # near
+    # (n_queries,) float64: the query's term of the limit below which the inner product of its code and a row's code
+    # rules the row out
     base: np.ndarray
     slack: np.ndarray  # (n_queries,) float64: an upper bound of the error of each query's code, in steps of the codes
     length: np.ndarray  # (n_queries,) float64: for 'dot' the norm of each query's code
     per: np.ndarray  # (n_queries,) float64: the factor that converts a distance from the query into steps of the codes
-    # (n_queries,) float64: for 'dot' the inner product of each query and the rows' centre, plus a bound of rounding
-    # errors; 0 for other metrics
+    # (n_queries,) float64: for 'dot' the inner product of each query and the rows' centre, plus an upper bound of
+    # rounding errors; 0 for other metrics
     shift: np.ndarray
 
 

@@ -35,8 +35,8 @@ _PRODUCTS = {
     "x86-64-v3": (0.031, 0.015),
     "x86-64-v4": (0.022, 0.009),
     "x86-64-v4-vnni": (0.022, 0.005),
-    # these times are estimates: vectors are half as long as those of x86-64-v3, so that a coordinate takes twice as
-    # long
+    # not measured: SIMD vectors are half as long as those of x86-64-v3, so that a coordinate is assumed to take twice
+    # as long
     "arm64-dotprod": (0.062, 0.012),
 }
 _ROW = 0.1  # nanoseconds to compare a row's code with the limit of a query
@@ -160,7 +160,7 @@ def _best_step(points, sought, tau, metric, offset, scale):
 
 
 def _share_near(points, sought, tau, metric, offset, scale, step):
-    """The share of pairs (point, query) that may be within distance tau of each other, by the bound of their codes."""
+    """The expected share of pairs (row, query) whose codes do not rule out a distance of at most the query's `tau`."""
     m = points.shape[1]
     if metric.name == "manhattan":
         points, sought = (np.clip(each, -127 * step, 127 * step) for each in (points, sought))

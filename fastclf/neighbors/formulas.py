@@ -91,7 +91,7 @@ def formula_metric(name, params, d):
 
 
 def _given(params, name, key, shape):
-    """The array metric_params[key], after a check that it exists and has the given shape; it leaves `params`."""
+    """Remove the array metric_params[key] from `params`, and return it after a check that it has the given shape."""
     if params.get(key) is None:
         raise ValueError(
             f"metric_params has no {key!r}, which metric={name!r} needs; an array of shape {shape} is wanted"

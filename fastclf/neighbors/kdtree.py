@@ -103,7 +103,8 @@ class Walk:
 
     def __init__(self, search, queries, found):
         n_queries = len(queries.query)
-        # `search` is a Search, `queries` the Queries of its block; `found`, Heaps or Hits, collects the neighbours
+        # `search` is the user's Search, `queries` are the Queries of one of its blocks, and `found`, an object Heaps or
+        # Hits, collects their neighbours
         self.search, self.queries, self.found = search, queries, found
         # (n_queries,) float64: the limit of each query's screens (approximate distances); a row with a larger screen is
         # no neighbour

@@ -30,7 +30,8 @@ class SpareRows:
 
     def __init__(self, buffer=None):
         self._buffer = buffer
-        # a dict {n: a token of the one call that may append rows to the array that has the first n rows of the buffer}
+        # a dict {n: an object that identifies the call that appends rows after the first n rows of the buffer}, so that
+        # no second call appends at the same place
         self._claimed = {}
 
     def __getstate__(self):
@@ -333,7 +334,7 @@ class Segments(DeclaredState):
                 put_hits(i, self._rows(rows), distances, indices_out, distances_out)
 
     def _ask_parts(self, block, parts):
-        """For each segment of rows, yield (first place, index, Search for the queries, number of findable rows)."""
+        """For each segment of rows, yield (place of its first row, index, Search, number of rows that may be found)."""
         places = None if block.self_row is None else self._places(block.self_row)
         block = block._replace(memory=block.memory / 2, fewer=True)
         for first, index, allowed, findable in parts:

@@ -46,7 +46,7 @@ class RadiusVoters(Weighted, RadiusSearch):
         return len(search.queries), self._search(search)
 
     def _search(self, search):
-        """Yield a Circle per block of queries; the largest number of neighbours of a query so far limits the blocks."""
+        """Yield a Circle per block of queries; to limit memory, blocks are small if queries have many neighbours."""
         n, radius = len(search.queries), float(self.radius)
         start, size, most = 0, fit_in(search.memory / 3, 64 * self.n_samples_fit_, 64), 16
         with search.progress:

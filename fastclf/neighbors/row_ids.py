@@ -11,7 +11,7 @@ from .living_rows import SpareRows
 
 
 def _longest_tail(n):
-    """How many of n ids may stay unsorted: each look-up sorts these, but to merge them into the others is slow."""
+    """The largest number of ids, of n, that are not yet merged with the sorted ids; each look-up sorts them anew."""
     return 64 + 4 * isqrt(n)
 
 

@@ -43,7 +43,8 @@ class Pass:
     __slots__ = ("bound", "found", "panel", "queries", "search")
 
     def __init__(self, search, queries, found, panel):
-        # `search` is a Search, `queries` the Queries of its block; `found`, Heaps or Hits, collects the neighbours
+        # `search` is the user's Search, `queries` are the Queries of one of its blocks, and `found`, an object Heaps or
+        # Hits, collects their neighbours
         self.search, self.queries, self.found = search, queries, found
         # (n_queries rounded up to a multiple of GROUP,) float64: the limit of each query's screens, which are
         # approximate distances. A row whose screen exceeds the limit is farther away than the query's k nearest rows so

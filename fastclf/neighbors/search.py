@@ -121,7 +121,7 @@ class Hits:
 
     __slots__ = ("distance", "first_rows", "most_rows", "pieces", "query", "row", "tau")
 
-    k = 0  # the number of neighbours wanted; 0 tells kernels that all rows within the radius tau are wanted
+    k = 0  # the number of neighbours wanted; 0 tells kernels that all rows within a radius are wanted
 
     def __init__(self, n_queries, radius, capacity, unit=1):
         # the largest number of rows in a range whose hits fit the buffer, even if each row is a hit of each query

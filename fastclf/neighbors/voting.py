@@ -126,7 +126,7 @@ class Voters(Weighted, WeightedNeighbors):
         return search, self._check_reach("n_neighbors", self.n_neighbors, search)
 
     def _polls(self, search, k):
-        """Yield a list of Ballots per block of queries; memory is reserved for the votes of a function `weights`."""
+        """Yield a list of Ballots per block of queries; blocks are smaller if a function `weights` makes the votes."""
         return self._ballots(search, k, 48 * k if callable(self.weights) else 0)
 
     def _count(self, count, ballots):

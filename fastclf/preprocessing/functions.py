@@ -110,7 +110,8 @@ class FunctionFeatures(FeatureMap):
             if self.vectorized:
                 raise ValueError(f"{what}; x[0] to x[{rows.shape[1] - 1}] is wanted") from error
             try:
-                return function(rows)  # a function of all rows: it indexes columns, as in X[:, 0], or adds along axis 1
+                # functions[i] may be a function of a matrix of rows, which fails for one row: X[:, 0], X.sum(axis=1)
+                return function(rows)
             except IndexError:
                 raise ValueError(f"{what}; x[0] to x[{rows.shape[1] - 1}], or columns X[:, 0], is wanted") from error
 

@@ -303,7 +303,7 @@ def _positions(d, degree, distinct):
 
 
 def _count(d, low, high, distinct, bias):
-    """The number of products of features in an output row, or any number above _MOST if it is larger than _MOST."""
+    """The number of columns of the output; any number above _MOST, the largest int64, if there are more than that."""
     if not distinct:
         if min(d, high) >= _MANY:
             return _MOST + 1
@@ -334,8 +334,8 @@ def _counts_from(n, high, distinct):
     counts = [np.ones_like(n)]
     for degree in range(1, high + 1):
         factor = n - (degree - 1) if distinct else n + (degree - 1)
-        # the product of number and factor is a multiple of the degree; the division by the degree comes first, so that
-        # the product cannot overflow
+        # counts[-1] * factor is a multiple of `degree`: both numbers are divided by a part of `degree` before they are
+        # multiplied, so that the product cannot overflow
         shared = np.gcd(counts[-1], degree)
         counts.append(counts[-1] // shared * (np.maximum(factor, 0) // (degree // shared)))
     return counts

@@ -63,12 +63,12 @@ ctypedef struct bits_t:
     const uint64_t* Q          # (n_queries, n_words): the bits of the queries, packed into words
     const int* ones            # (n,): the number of ones in each row; NULL for Hamming
     const int* query_ones      # (n_queries,): the number of ones in each query; NULL for Hamming
-    # (n_queries,): each query's limit: a row that differs from the query in more bits is farther away than tau
+    # (n_queries,): each query's limit: a row that differs from the query in more bits is no neighbour
     limit_t* limit
 
 
 cdef inline void set_limit(const bits_t* b, const search_t* s, Py_ssize_t query) noexcept nogil:
-    """Set a query's limit: a row that differs from the query in more bits is farther away than tau."""
+    """Set a query's limit: a row that differs from the query in more bits is too far away to be a neighbour."""
     cdef double t = min(s.tau[query], 1.0)
     if b.code == DICE:
         t = 2 * t / (1 + t)
@@ -114,7 +114,7 @@ cdef inline double quotient(const bits_t* b, Py_ssize_t c, Py_ssize_t x, Py_ssiz
 cdef inline void take_count(
     const bits_t* b, search_t* s, Py_ssize_t count, Py_ssize_t row, Py_ssize_t query
 ) noexcept nogil:
-    """Take a row that differs from the query in `count` bits as a neighbour, and adapt the query's limit to tau."""
+    """Take a row that differs from the query in `count` bits as a neighbour, and lower the query's limit of bits."""
     cdef Py_ssize_t x = 0, q = count
     if b.ones != NULL:
         x = b.ones[row]

@@ -16,7 +16,7 @@ PANEL_ROWS, BLOCK_ROWS = PANEL, BLOCK
 
 
 cdef inline const unsigned char* code_at(const unsigned char* code, Py_ssize_t place, Py_ssize_t width) noexcept nogil:
-    """The address of coordinates 0 to 3 of the code at a place; the next 4 coordinates lie 4 PANEL bytes farther on."""
+    """The address of coordinates 0 to 3 of the code at a place; the next 4 lie behind these of the whole panel."""
     return code + place // PANEL * PANEL * width + place % PANEL * 4
 
 

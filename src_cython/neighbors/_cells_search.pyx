@@ -48,8 +48,8 @@ FINISHED, PAUSED, CROWDED = DONE, SPENT, LEFT
 cdef enum:
     QUERY       # the number of queries that are answered, or left to another index, so far
     N_CELLS     # the number of cells that were searched for the query, nearest first; -1 before the query is begun
-    N_RANGES    # the length of the list of ranges of panels that are searched for the query
-    RANGE       # the index in the list of ranges of panels of the range that is searched next
+    N_RANGES    # the number of ranges of code panels, at most one in each cell, that are to be searched for the query
+    RANGE       # the index, among these N_RANGES ranges of panels, of the range that is searched next
     # whether all cells, not only the nearest ones, have been screened, and the panels that may have near rows listed
     LISTED
 
@@ -64,9 +64,9 @@ ctypedef struct cells_t:
     const int* first_key
     # (n_cells,): the squared distance of the code of each cell's last row, the farthest one, from the centre
     const int* last_key
-    const float* slack              # (n_cells,): the largest slack, a bound of the coding error, of a row of each cell
-    const signed char* center       # (n_cells, width): the code of each cell's centre
-    # (panels, width / 4, PANEL, 4): the codes of the cells' centres, in panels of PANEL centres side by side
+    const float* slack              # (n_cells,): an upper bound of the coding errors of the rows of each cell
+    const signed char* center       # (n_cells, number of coordinates of a code): the code of each cell's centre
+    # the codes of the cells' centres, in panels of PANEL centres: 4 coordinates of each centre, then the next 4, ...
     const unsigned char* code
     const int* square               # (n_cells, padded to whole panels): the squared norm of each cell's centre
     # (n_cells, padded to whole panels): the squared distance of each cell's centre from the query's code; INT_MAX for
@@ -77,7 +77,8 @@ ctypedef struct cells_t:
     # begin and end, (n_cells,): the first panel of each range that is to be searched, and the panel after its last one
     Py_ssize_t* begin
     Py_ssize_t* end
-    # (5,): numbers that say where a search has been interrupted; QUERY to LISTED are their indices
+    # (5,): where a call has interrupted the search, for the next call to resume it: the numbers with the indices QUERY,
+    # N_CELLS, N_RANGES, RANGE and LISTED
     Py_ssize_t* position
     # the largest share of all panels that is searched for a query; a query that needs more is left to another index
     double most
@@ -89,7 +90,7 @@ cdef void measure_centers(const cells_t* c, const signed char* point, Py_ssize_t
     cdef const unsigned char* z = c.code
     cdef const int* q = <const int*> point
     cdef int base = 0
-    # one sum for each row of a panel; only a build without SIMD, with one lane in a vector, needs all PANEL vectors
+    # the sums of a panel's centres: without SIMD they take all PANEL vectors, of one lane each, otherwise fewer
     cdef vec_i sums[PANEL]
     for i in range(width):
         base += point[i] * point[i] + 2 * PRODUCT_OFFSET * point[i]
@@ -121,7 +122,7 @@ cdef inline Py_ssize_t nearest_cell(const int* far, Py_ssize_t n) noexcept nogil
 
 
 cdef inline void list_range(cells_t* c, Py_ssize_t cell, double reached) noexcept nogil:
-    """Add the range of a cell's panels that may have rows within tau, if there are any, to the ranges to search."""
+    """Add the range of a cell's panels that may have neighbours of the query, if any may, to the ranges to search."""
     cdef double r = reached + c.slack[cell], at = sqrt(c.far[cell])
     cdef double low = (at - r) * (at - r) * (1 - 1e-9) - 1 if at > r else -1
     cdef double high = (at + r) * (at + r) * (1 + 1e-9) + 1
@@ -130,7 +131,8 @@ cdef inline void list_range(cells_t* c, Py_ssize_t cell, double reached) noexcep
         return
     lower = first + 1
     upper = last
-    # binary search, after the cell's first panel, for a panel that begins at squared distance `low` or more
+    # binary search, from the cell's second panel on, for the first panel whose first row is at a squared distance of
+    # `low` or more from the centre
     while lower < upper:
         middle = (lower + upper) // 2
         if c.first_key[middle] < low:
@@ -140,7 +142,8 @@ cdef inline void list_range(cells_t* c, Py_ssize_t cell, double reached) noexcep
     require(n < c.n_cells)
     c.begin[n] = lower - 1
     upper = last
-    while lower < upper:  # binary search for the first panel that begins beyond the squared distance `high`
+    # binary search for the cell's first panel whose first row has a squared distance above `high` from the centre
+    while lower < upper:
         middle = (lower + upper) // 2
         if c.first_key[middle] > high:
             upper = middle

@@ -47,4 +47,4 @@
 
 cdef enum:
     PANEL = 16
-    BLOCK = 256  # the number of consecutive rows that share one slack, a bound of their coding errors
+    BLOCK = 256  # the number of consecutive rows that share one slack, an upper bound of their coding errors

@@ -17,16 +17,17 @@ ctypedef struct filter_t:
     const float* slack              # (n_blocks,): the largest coding error of a row in each block of rows
     # (n_blocks,), for dot: the largest sum of a code's norm and the coding error of its row, in each block of rows
     const float* length
-    # (n_queries + padding, width): the codes of the queries: int8, or for manhattan bytes of 1..255
+    # (n_queries + padding, number of bytes of a code): the codes of the queries: int8, or for manhattan bytes of 1..255
     const unsigned char* query_code
-    # (n_queries,): each query's term in the limit of keys: a row with a larger key is no candidate of the query
+    # (n_queries,): each query's term in the largest key, a measure of the distance of codes, that a candidate may have
     const double* query_base
     const double* query_slack       # (n_queries,): the coding error of each query
     const double* query_length      # (n_queries,), for dot: the norm of each query's code
     const double* query_per         # (n_queries,): the factor that converts a distance into units of the codes' step
-    # (n_queries,), for dot: the inner product of each query and the centre of the rows, plus a bound of the errors
+    # (n_queries,), for dot: the inner product of each query and the centre of the rows, plus an upper bound of errors
     const double* query_shift
-    # the distance of two blocks of the sample, which is searched before all other blocks of rows; 0: there is no sample
+    # every stride-th block of rows belongs to a sample, which is searched first, so that the limits of distances are
+    # soon small; 0: there is no sample
     Py_ssize_t stride
     Py_ssize_t capacity             # the number of rows for which a candidate list has space
     Py_ssize_t* list_size           # (n_queries,): the number of rows in the candidate list of each query
@@ -100,7 +101,7 @@ cdef inline Py_ssize_t codes_bytes(Py_ssize_t d, Py_ssize_t width, Py_ssize_t n,
 cdef inline void prepare_codes(
     const model_t* model, const metrics_t* metrics, const search_t* s, filter_t* f, char** scratch
 ) noexcept nogil:
-    """Code the queries of a search, and make an empty list of candidates for each; the caller sets `f.stride`."""
+    """Code the queries of a search, and make an empty candidate list for each; `f.stride` is left to the caller."""
     cdef Py_ssize_t n = s.n_queries, padded = (n + 3) // 4 * 4, capacity = list_capacity(s.k), query
     cdef query_codes_t codes
     cdef const double* norm2 = NULL

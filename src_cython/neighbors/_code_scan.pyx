@@ -36,7 +36,7 @@ cdef inline void products_tile(
     const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t row, Py_ssize_t query,
     const int* limit
 ) noexcept nogil:
-    """List the rows of 2 vectors as candidates of 4 queries, if keys from inner products of codes are within limits."""
+    """List rows, 2 SIMD vectors of them, as candidates of 4 queries if keys, from products of codes, are in limits."""
     cdef Py_ssize_t n = f.width // 4, g, i, r
     cdef const unsigned char* x = f.code + row // PANEL * PANEL * f.width + row % PANEL * 4
     cdef const unsigned char* y = (
@@ -89,7 +89,7 @@ cdef inline void differences_tile(
     const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t row, Py_ssize_t query,
     const int* limit
 ) noexcept nogil:
-    """List the rows of 2 vectors as candidates of 4 queries, if Manhattan distances of codes are within limits."""
+    """List rows, 2 SIMD vectors of them, as candidates of 4 queries if Manhattan distances of codes are in limits."""
     cdef Py_ssize_t n = f.width // 8, g, i, r
     cdef const unsigned char* x = f.code + row // PANEL * PANEL * f.width + row % PANEL * 8
     cdef const unsigned char* y = (
@@ -136,7 +136,7 @@ cdef inline void differences_tile(
 cdef inline void set_limits(
     const coded_t* metric, const search_t* s, const filter_t* f, Py_ssize_t query, Py_ssize_t block, int* limit
 ) noexcept nogil:
-    """Write the limits of 4 queries: the largest key of a candidate in a block of rows; padding queries: -INT_MAX."""
+    """Write for 4 queries the largest key that a candidate in a block may have; for padding queries -INT_MAX."""
     cdef Py_ssize_t i
     for i in range(4):
         limit[i] = -INT_MAX

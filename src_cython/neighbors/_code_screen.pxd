@@ -33,7 +33,7 @@ ctypedef fused coded_t:
 
 
 cdef inline double reach(const coded_t* metric, const search_t* s, const filter_t* f, Py_ssize_t query) noexcept nogil:
-    """A bound of the distance between the codes of a query and a row within tau, without the row's coding error."""
+    """The largest distance of a query's code from the code of a possible neighbour, less the row's coding error."""
     cdef double tau = s.tau[query], up = 1 + 2 * (s.d + 4) * 1.2e-16
     if coded_t is euclidean_t:
         if metric.squared:
@@ -125,7 +125,7 @@ cdef inline void measure_rows(
 cdef inline void refine(
     const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t query, bint to_the_end
 ) noexcept nogil:
-    """Compute the distances of a query's candidates with the smallest keys, and drop candidates farther than tau."""
+    """Compute the distances of candidates with the smallest keys (bounds from codes), and drop those too far away."""
     cdef Py_ssize_t* place = f.list_place + query * f.capacity
     cdef int* key = f.list_key + query * f.capacity
     cdef Py_ssize_t n = f.list_size[query], kept, i, n_best
@@ -198,11 +198,11 @@ cdef inline void products_row(
     const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t place, Py_ssize_t query,
     int limit
 ) noexcept nogil:
-    """Append the rows of the panel at a place to the query's candidates, if their keys are at most the limit."""
+    """Append to the candidates the rows of a panel whose keys, from products of codes, are at most `limit`."""
     cdef Py_ssize_t n = f.width // 4, g, i, r
     cdef const unsigned char* x = f.code + place * f.width
     cdef const int* q = <const int*> (f.query_code + query * f.width)
-    # one sum for each row of a panel; only a build without SIMD, with one lane in a vector, needs all PANEL vectors
+    # the sums of a panel's rows: without SIMD they take all PANEL vectors, of one lane each, otherwise fewer
     cdef vec_i sums[PANEL]
     cdef unsigned int near
     for i in range(PANEL // LANES_F):

@@ -107,7 +107,7 @@ def lower_bounds(
                 a = from_pivots[row, p]
                 b = to_pivots[p]
                 a = fabs(a - b) - slack * (a + b)
-                # the comparison is false if `a` is NaN, the difference of two infinite distances
+                # `a`, a lower bound of the distance, is NaN for two infinite distances; the comparison is then false
                 if a > bound:
                     bound = a
             bound_out[row] = bound

@@ -19,7 +19,7 @@ from _vector cimport LANES_F, PRODUCT_OFFSET, fmadd_f, require, spread_f, sqrt_f
 cdef inline void project(
     const float* panel, Py_ssize_t n, const float* axes, vec_f* out
 ) noexcept nogil:
-    """Project a panel's rows, two vectors for each of n coordinates, on 4 axes: out[i] = sum_j axes[i][j] panel[j]."""
+    """Project the rows of a panel, with n coordinates, on 4 axes: out[i] = sum_j axes[i][j] panel[j] for all rows."""
     cdef const vec_f* x = <const vec_f*> panel
     cdef const float* a = axes
     cdef const float* b = a + n
@@ -49,7 +49,7 @@ cdef inline void project(
 cdef inline void remainder(
     const float* panel, Py_ssize_t d, const float* y, Py_ssize_t m, const float* axes_t, vec_f* out
 ) noexcept nogil:
-    """Write |x - V y|^2 for two vectors of rows x, the columns of a panel: y are the projections of x on the axes V."""
+    """Write |x - V y|^2 for each row x of a panel: V has the axes as columns, and y is the projection of x on them."""
     cdef vec_f part[8]
     cdef vec_f t, u, s0 = spread_f(0), s1 = s0
     cdef Py_ssize_t i, j
@@ -180,7 +180,7 @@ cdef inline void center_rows(
 
 
 cdef inline const float* project_rows(const coder_t* c, Py_ssize_t n_rows) noexcept nogil:
-    """The coordinates that, divided by the step, are rounded to codes: the centred rows, or their projections."""
+    """The coordinates of a panel's rows that become codes: those of the centred rows or, with axes, projections."""
     cdef Py_ssize_t j, r
     cdef vec_f rest[2]
     if c.m == 0:

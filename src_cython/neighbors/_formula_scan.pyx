@@ -174,7 +174,8 @@ cdef double exact(const formula_t* f, Py_ssize_t row, const double* q, const dou
         return 2 * asin(a if a < 1 else 1.0)
     for j in range(f.d):
         s += x[j * ROWS] * q[j]
-    a = sqrt(f.notes[row] * notes[0])  # exact for equal rows, a root of a square, so that their distance is 0
+    # for equal rows this is the root of a square, which is exact, so that a row is at distance 0 from itself
+    a = sqrt(f.notes[row] * notes[0])
     b = 1 - s / (a if a > 0 else 1.0)
     return 0 if b < 0 else (2 if b > 2 else b)
 
@@ -219,8 +220,8 @@ cdef unsigned int near_forms(const formula_t* f, const double* q, double tau) no
     cdef vec_d s0, s1, a0, a1, p
     cdef Py_ssize_t j, k
     cdef unsigned int near
-    # A bound of the squares of distances up to tau, with a margin for two roundings and underflow; every row
-    # passes NaN, the bound for an infinite tau.
+    # An upper bound of the squares of distances up to `tau`, with a margin for two roundings and underflow. It is NaN,
+    # which rules out no row, if `tau` is infinite.
     cdef double limit = NAN if tau == INFINITY else tau * tau * (1 + 1e-15) + 1e-300
     s0 = s1 = spread_d(0)
     if f.code == SEUCLIDEAN:

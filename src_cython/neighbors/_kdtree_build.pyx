@@ -45,7 +45,7 @@ cdef Py_ssize_t widest(
 cdef void bracket(
     const floating* keys, Py_ssize_t n, Py_ssize_t rank, floating* low_out, floating* high_out
 ) noexcept nogil:
-    """Choose two keys between which the key of the given rank most likely lies, by a sorted random sample of keys."""
+    """Choose, by a sample of the keys to be ranked, two between which the key of the given rank most likely lies."""
     cdef floating sample[1024]
     cdef Py_ssize_t size = 8, i, hole, place, reach = 2
     cdef unsigned long long state = 88172645463325252
@@ -95,7 +95,8 @@ cdef floating select(
         if below_high <= rank < up_to_high:
             n_less_out[0] = less + below_high
             return high
-        # keep the keys below `low`, between `low` and `high`, or above `high`: the part with the wanted rank
+        # only the keys below `low`, those between `low` and `high`, or those above `high` are kept: those among which
+        # the key of the wanted rank is
         side = 0 if rank < below_low else (1 if rank < below_high else 2)
         kept = 0
         for i in range(n):
@@ -209,7 +210,7 @@ def gather_keys(
 
 
 def select_key(const floating[::1] keys, Py_ssize_t rank, floating[::1] scratch):
-    """The key of the given rank, counted from 0 in ascending order, and the number of smaller keys."""
+    """The key of a rank, counted from 0 upwards, among `keys`, a coordinate of rows; and the number of smaller keys."""
     cdef Py_ssize_t n_less
     cdef floating key
     with nogil:
@@ -221,7 +222,7 @@ def partition_rows(
     const floating[::1] keys, const Py_ssize_t[::1] rows, Py_ssize_t start, Py_ssize_t stop, floating pivot,
     Py_ssize_t[::1] cursor, Py_ssize_t[::1] moved,
 ):
-    """Append rows[start:stop] to two lists in `moved`: rows with keys below the pivot, and rows with keys above."""
+    """Append rows[start:stop] to two lists in `moved`: rows with keys below `pivot`, a key, and rows above."""
     with nogil:
         partition(&keys[start], &rows[start], stop - start, pivot, &cursor[0], &moved[0])
 
@@ -249,7 +250,7 @@ def pack_leaves(
 
 
 def pack_nodes(floating[:, :, :, ::1] boxes, floating[:, :, :, ::1] boxes_above):
-    """Write each node's box, the union of its children's boxes, into its parent; a missing child has (inf, -inf)."""
+    """Write each node's box, around its children's boxes, into its parent; a missing child's limits are (inf, -inf)."""
     cdef Py_ssize_t node, j, c
     cdef floating low, high
     with nogil:

@@ -165,7 +165,7 @@ cdef inline unsigned int children_within(
 cdef inline unsigned int sum_leaf(
     const box_metric_t* metric, const double* panel, const double* q, Py_ssize_t d, double bound, double* s_out
 ) noexcept nogil:
-    """Write the exact distance, before the root, of each row of a leaf; returns as bits which are within `bound`."""
+    """Write the distance, before the root, of each row of a leaf; returns a bit per row: 1 if it is at most `bound`."""
     cdef const vec_d* x = <const vec_d*> panel
     cdef vec_d* out = <vec_d*> s_out
     cdef vec_d s0, s1, s2, s3, spread_q, limit = spread_d(bound)
@@ -194,7 +194,7 @@ cdef inline unsigned int screen_leaf(
     const box_metric_t* metric, const float* panel, const float* q, const double* exact_q, Py_ssize_t d, double bound,
     double* s_out
 ) noexcept nogil:
-    """Return as bits which rows of a leaf have screens within `bound`; write their exact distances before the root."""
+    """Return a bit per row of a leaf, 1 if its screen is at most `bound`; write these rows' distances before roots."""
     cdef const vec_f* x = <const vec_f*> panel
     cdef vec_d* out = <vec_d*> s_out
     cdef vec_f s0, s1, spread_q, limit = spread_f(<float> bound)
@@ -252,7 +252,7 @@ cdef inline void visit_leaf(
     const box_metric_t* metric, search_t* s, const tree_t* tree, const floating* panels, Py_ssize_t leaf,
     Py_ssize_t query
 ) noexcept nogil:
-    """Take the rows of a leaf as neighbours of a query, unless they are beyond the query's bound."""
+    """Take the rows of a leaf as neighbours of a query, except those farther away than its neighbours may be."""
     cdef Py_ssize_t d = tree.d, r, j
     cdef const floating* panel = panels + leaf * d * LEAF
     cdef const Py_ssize_t* rows = tree.rows + leaf * LEAF
@@ -287,7 +287,7 @@ cdef inline void visit_leaf(
 cdef inline void stack_node(
     walk_t* w, Py_ssize_t base, double near, Py_ssize_t level, Py_ssize_t node, bint on_path
 ) noexcept nogil:
-    """Put a node on the stack, below the nearer nodes among those above height `base`."""
+    """Put a node on the stack of nodes to open: above height `base`, nearer nodes lie above farther ones."""
     cdef Py_ssize_t place = w.height[0]
     require(place < STACK)
     while place > base and w.near[place - 1] < near:
@@ -312,7 +312,7 @@ cdef void open_node(
     const box_metric_t* metric, walk_t* w, const floating* panels, const floating* boxes, Py_ssize_t query,
     Py_ssize_t level, Py_ssize_t node, bint on_path
 ) noexcept nogil:
-    """Open a node: visit its children within the query's bound if they are leaves; otherwise put them on the stack."""
+    """Open a node: visit the children that may have near rows if they are leaves; otherwise put them on the stack."""
     cdef search_t* s = w.s
     cdef const tree_t* tree = w.tree
     cdef double near[FAN]

@@ -15,7 +15,7 @@ PANEL_ROWS = 2 * LANES_D
 
 
 cdef inline double limit_of(double tau) noexcept nogil:
-    """A bound of the squares of distances up to tau, with a margin for rounding; NaN, if tau is infinite."""
+    """An upper bound of the squares of distances up to `tau`, with a margin for rounding; NaN if `tau` is infinite."""
     return NAN if tau == INFINITY else tau * tau * (1 + 1e-15) + 1e-300
 
 
@@ -57,7 +57,8 @@ cdef void scan_missing(
                 t1 = or_zero(t1)
                 s0 += t0 * t0
                 s1 += t1 * t1
-            # a row is ruled out if limit <= its squared distance; NaN, where no coordinate is shared, rules out nothing
+            # Rows whose squared distances are at least the limit are ruled out. A row that shares no coordinate with
+            # the query has NaN as squared distance, and stays.
             near = at_most_d(spread_d(limit[query]), spread_d(<double> d) / n0 * s0)
             near |= at_most_d(spread_d(limit[query]), spread_d(<double> d) / n1 * s1) << LANES_D
             near = valid & ~near

@@ -62,7 +62,7 @@ cdef inline double rounding(int metric, const double* q, const floating* rounded
 cdef inline int measure_norm(
     int metric, const double* q, Py_ssize_t d, double* norm2_out, double* error_out, double* scale_out
 ) noexcept nogil:
-    """For cosine and dot, write a query's squared norm, its norm (cosine: 0) and the divisor of its screening copy."""
+    """For cosine or dot, write |q|^2, |q| (for cosine 0) and the number by which q is divided to screen rows."""
     norm2_out[0] = squared_norm(q, d)
     error_out[0] = 0
     scale_out[0] = 1

@@ -175,7 +175,7 @@ cdef void measure_panel(
         near &= near - 1
         if not many:
             measure(metric, s, X, first + r, query)
-        # a row whose sum is beyond the bound is no neighbour, so that the root need not be computed
+        # the root is not computed for a row whose sum over the coordinates is beyond the upper bound for neighbours
         elif metric_t is dot_t or sums[r] <= s.bound[query]:
             offer(metric, s, root(metric, sums[r], s.d, first + r, query), first + r, query, panel[0])
 

@@ -25,9 +25,10 @@ ctypedef struct search_t:
     # (n_queries,): the distance of each query from its copy rounded to X's type; for the metric dot the query's norm
     const double* query_error
     double* tau                   # (n_queries,): tau, the distance beyond which a row is no neighbour of the query
-    # (n_queries,): a bound of the screens (approximate distances) of all rows within tau; -1 for padding queries
+    # (n_queries,): an upper bound of the screens (approximate distances) of rows at distance tau or less; -1 for
+    # padding queries, so that they take no row
     double* bound
-    Py_ssize_t k                  # the number of neighbours of each query; 0: all rows within the radius tau
+    Py_ssize_t k                  # the number of neighbours of each query; 0: all rows within the query's radius
     double* distance              # (n_queries, k): the distances of each query's k nearest rows so far, a heap
     Py_ssize_t* index             # (n_queries, k): the row numbers of each query's k nearest rows so far
     const unsigned char* allowed  # (n_rows,): 1 for each row that may be found; NULL: all rows may be found
@@ -46,7 +47,7 @@ ctypedef struct search_t:
 
 
 cdef inline bint take(search_t* s, double distance, Py_ssize_t row, Py_ssize_t query) noexcept nogil:
-    """Add a row at the given distance to the query's nearest rows or hits; return whether the query's tau fell."""
+    """Add a row to the query's nearest rows or hits; returns whether the distance of its k-th nearest row fell."""
     cdef Py_ssize_t k = s.k
     require(0 <= row < s.n_rows and 0 <= query < s.n_queries and not isnan(distance))
     if not distance <= s.tau[query]:
@@ -69,7 +70,7 @@ cdef inline bint take(search_t* s, double distance, Py_ssize_t row, Py_ssize_t q
 cdef inline void offer(
     const metric_t* metric, search_t* s, double distance, Py_ssize_t row, Py_ssize_t query, floating like
 ) noexcept nogil:
-    """Add a row at the given distance to the query's nearest rows or hits; lower the bound of screens if tau fell."""
+    """Add a row to the query's nearest rows or hits; if its k-th distance fell, lower the bound of screens of rows."""
     if take(s, distance, row, query):
         s.bound[query] = screen_bound(metric, s.tau[query], s.query_error[query], s.d, like)
 

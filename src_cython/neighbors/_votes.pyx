@@ -122,7 +122,7 @@ def take(
     add up to k or more.
     """
     cdef Py_ssize_t q, j
-    # the sum of weights at which no further neighbour of a query is taken: k, less a margin for rounding
+    # the sum of neighbours' weights, k less a margin for rounding, from which a query takes no further neighbour
     cdef double before, left, w, enough = k * (1 - 1e-12)
     with nogil:
         for q in range(index.shape[0]):
