@@ -196,7 +196,7 @@ def ascends(entries, starts, strictly=True):
     for start, stop in ranges(0, int(starts[-1]) - 1, _CHECK_ENTRIES):
         drops = compare(entries[start + 1 : stop + 1], entries[start:stop])
         first, last = np.searchsorted(starts, [start + 1, stop + 1])
-        # where a new list begins, its first entry may be smaller than the last entry of the list before
+        # at the start of each list the entries may drop, because the list before may end with a larger entry
         drops[starts[first:last] - (start + 1)] = False
         if drops.any():
             return False

@@ -140,7 +140,7 @@ def _changes(method):
     @functools.wraps(method)
     def change(self, *args, **kwargs):
         self._require_parameters()
-        # without warm_start, a fit does not depend on attributes that were fitted or assigned before
+        # a fit without warm_start does not read fitted attributes, so that those assigned by a user are not checked
         afresh = method.__name__.startswith("fit") and not getattr(self, "warm_start", False)
         taken = _copy(self) if afresh else snapshot(self)
         try:

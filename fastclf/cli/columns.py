@@ -105,8 +105,8 @@ class _Form(NamedTuple):
     """A notation of numbers in texts, such as that with a decimal comma."""
 
     mark: str
-    fits: object  # a function that tells whether a text is a number in the notation of this object
-    number: object  # a function that converts a text in the notation of this object to a number
+    fits: object  # a function that tells whether a text is a number in this notation
+    number: object  # a function that converts a text in this notation to a number
     note: str
 
 

@@ -78,7 +78,7 @@ def candidates(names=None, n_jobs=None):
     """{name: unfitted classifier} for all methods, or for those in a list "a,b,..."."""
     wanted = None if names is None else [name.strip() for name in names.split(",")]
     for name in wanted or ():
-        make(name)  # raises an error if there is no method of this name
+        make(name)  # this call is made for its error, which names the known methods
     chosen = [entry for entry in CANDIDATES if entry[1] in (offered() if wanted is None else wanted)]
     found = {shown: make(method, settings, n_jobs) for shown, method, settings in chosen}
     for name in wanted or ():
@@ -126,7 +126,7 @@ def compare(models, data, how, verbose=0):
 
 @contextmanager
 def _told_if_slow(progress, name, before):
-    """Print a message if the body runs longer than _SLOW seconds and than all methods before it, `before` seconds."""
+    """Print a message once a method has run longer than `before` s, the time of all methods before it, and _SLOW s."""
     limit = max(_SLOW, before)
     line = f"{name}: running for {limit:.0f} s, longer than all methods before it; Ctrl-C shows what is finished"
     timer = threading.Timer(limit, progress.write, [line])

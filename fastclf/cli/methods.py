@@ -92,7 +92,8 @@ def require_values(model, params, name):
     tried = {key: value for key, value in params.items() if key not in _OF_DATA or isinstance(value, str)}
     if not tried or "precomputed" in tried.values():
         return
-    # zeros and ones suit every metric and distribution; the classes are separable and of equal size
+    # The example has features of zeros and ones, which every metric and distribution of the methods takes, and two
+    # separable classes of equal size, so that no fit fails because of its rows.
     X = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0], [1.0, 1.0]] * 6)
     probe = clone(model).set_params(
         **params | {key: type(model)().get_params()[key] for key in params if key not in tried}

@@ -90,7 +90,7 @@ class OnDask:
 
     def __getstate__(self):
         client = {"client": None} if "client" in vars(self) else {}
-        return vars(self) | client  # pickled without the client, which cannot be sent to another process
+        return vars(self) | client  # a pickle leaves out the client, which cannot be sent to another process
 
     def fit(self, X, y=None, sample_weight=None):
         """Fit to the rows of collections.

@@ -20,7 +20,7 @@ from .blocks import Reader, Shards, joined_copies
 from .linear import require_finite_rows
 from .partitions import naming
 
-# The number of bytes of the columns whose medians one task computes.
+# The largest size in bytes of the columns, with the rows of all partitions, whose medians one task computes.
 _MEDIAN_BYTES = 1 << 26
 
 

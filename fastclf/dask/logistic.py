@@ -488,7 +488,7 @@ class LogisticRegression(OnDask):
             held, codes, weights = rows.here()
             [fit] = path_of([model], [strength], held, codes, len(classes), weights)
         else:
-            # class codes and weights are not read in this process: a sequence of their length replaces them
+            # only workers read class codes and weights; here any sequence of the same length stands for them
             stub = range(len(rows))
             weights = stub if rows.weighted else None
             [fit] = path_of([model], [strength], rows, stub, len(classes), weights, ShardLikelihood)

@@ -393,7 +393,7 @@ class _Neighbors(OnDask):
         return mask
 
     def _answers(self, X, k, mask, finish, *arguments):
-        """The arrays that `finish` makes of the neighbours of queries X in all shards; lazy if X is of Dask's types."""
+        """The arrays that `finish` makes of the neighbours of X in all shards; for a Dask collection X, Dask arrays."""
         mask, by_weight = self._checked_mask(mask), self._known()._weighted and finish is not neighbours
         k = self._reach(k, mask, X is None, by_weight)
         search = (nearest_by_weight if by_weight else nearest, k, mask)

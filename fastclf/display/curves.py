@@ -265,7 +265,8 @@ class PruningDisplay(ValidationCurveDisplay):
             :, 0
         ]
         last = -1.0
-        for i in np.argsort(-values):  # where labels would overlap, those of large alphas, hence small trees, are shown
+        # where two numbers of leaves would overlap, only that of the larger alpha, hence the smaller tree, is shown
+        for i in np.argsort(-values):
             if last < 0 or last - place[i] > 0.06:
                 last = place[i]
                 style = {"ha": "center", "va": "bottom", "fontsize": "small", "textcoords": "offset points"}

@@ -19,7 +19,7 @@ def averaged(values, weight, normalize=True):
 
 
 def _as_label_pair(y_true, y_pred, sample_weight):
-    """The checked (y_true, y_pred, weights) of a metric for one label per row; indicators of labels are refused."""
+    """The checked (y_true, y_pred, weights) of a metric for one label per row; several labels per row are refused."""
     y_true, y_pred, weight = as_target_pair(y_true, y_pred, sample_weight)
     if y_true.ndim == 2:
         raise ValueError("multilabel-indicator is not supported; labels, one per row, are wanted")

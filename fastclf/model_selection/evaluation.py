@@ -411,7 +411,7 @@ class Evaluation:
         except Exception:
             if self.error_score == "raise":
                 raise
-            return False  # an error of the shortcut does not tell which fits fail; they are fitted one by one instead
+            return False  # the error does not tell which of the fits fail, so that models are fitted one by one
         if answers is None:
             return False
         result.shortcut = (perf_counter() - start) / len(self.folds) / len(answers), answers

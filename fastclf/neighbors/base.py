@@ -297,7 +297,7 @@ class Neighbors(Estimator):
         attributes[name], attributes["_spare_rows"][name] = self._spare_rows.get(name, SpareRows()).extend(array, more)
 
     def _without(self, rows):
-        """Check row numbers to remove; return a dict of the fitted attributes without these rows (empty: no change)."""
+        """Check row numbers to remove; return a dict of the fitted attributes without these rows, empty for no rows."""
         self._require_fitted()
         n = self.n_samples_fit_
         rows = _row_numbers(rows, n)

@@ -20,8 +20,8 @@ if ctypes.sizeof(ctypes.c_long) == ctypes.sizeof(ctypes.c_ssize_t):
 # The largest number of pivots, which are rows whose distances from all rows are stored.
 _PIVOTS = 16
 
-# The relative margin of bounds by the triangle inequality. A user's metric is assumed to compute distances with a
-# relative error of at most a tenth of this.
+# The relative margin by which lower bounds of distances, computed by the triangle inequality, are reduced, because a
+# user's metric rounds: its relative error is assumed to be at most a tenth of this.
 _SLACK = 1e-9
 
 # A search of fewer multiply-adds than this runs on one thread, because waking a second thread takes longer. A call of a
@@ -87,7 +87,7 @@ class CalledPass(NamedTuple):
     query: np.ndarray  # (n_queries, d) float64: the queries
     found: Heaps | Hits
     buffer: np.ndarray  # (d,) float64, scratch space: a row of X converted to float64
-    # (2,) intp, written by the kernel: the numbers of a query and a row whose distance is NaN; -1 if there are none
+    # (2,) intp, written by the kernel: the numbers of a query and a row whose distance is NaN; -1, -1 if no distance is
     bad: np.ndarray
 
 

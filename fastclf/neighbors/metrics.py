@@ -20,9 +20,10 @@ class Named(NamedTuple):
     scanned: bool = True  # whether `_scan.pyx`, the scan of dense rows, computes the metric
     # whether `_scan.pyx` needs no norms of rows and no powers, so that it can read the rows of X in place
     as_it_lies: bool = False
-    # whether the distance from a query to the box of a kd-tree's node bounds the distances to the node's rows
+    # whether a kd-tree can search by the metric: no row of a node is nearer to a query than the node's box
     tree: bool = False
-    coded: bool = False  # whether codes of one byte per coordinate bound distances, so that a filter is possible
+    # whether codes of rows, one byte per coordinate, give lower bounds of distances, by which a filter rules out rows
+    coded: bool = False
     celled: bool = False  # whether `algorithm="cells"` supports the metric
     sparse: bool = False  # whether the inverted index, an index of sparse rows, computes the metric
     packed: bool = False  # whether the metric is computed by counting bits, on rows of packed bits

@@ -28,7 +28,7 @@ class Queries(NamedTuple):
     """
 
     query: np.ndarray  # (n_queries, d) float64: the queries for exact distances
-    # (n_queries rounded up to a multiple of GROUP, d), dtype of X: the queries for screens (quick bounds of distances)
+    # (n_queries rounded up to a multiple of GROUP, d), dtype of X: the queries for screens (approximate distances)
     screen_query: np.ndarray
     # (n_queries,) float64: the distance between each query and its rounded copy in `screen_query`; for 'dot' the norm
     # of each query

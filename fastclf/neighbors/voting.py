@@ -22,16 +22,17 @@ SEARCH_SHARE = 3 / 4
 
 
 class Ballot(NamedTuple):
-    """The neighbours of n queries, m each, and the weights of their votes, in the form that kernels take."""
+    """The neighbours of some queries, and the weights of their votes, in the form that kernels take."""
 
-    rows: np.ndarray  # (n,) intp: the number of each query, at which its result is stored in the answer
-    distance: np.ndarray  # (n, m) float64: the distance of each neighbour, ascending for each query
-    index: np.ndarray  # (n, m) intp: the row number of each neighbour
-    # (n, m) float64: the multiplicity of each neighbour, from its sample weight; None: all are 1
+    rows: np.ndarray  # (n_queries,) intp: the row of the answer at which the result of each query is stored
+    distance: np.ndarray  # (n_queries, n_neighbors) float64: the distance of each neighbour, ascending for each query
+    index: np.ndarray  # (n_queries, n_neighbors) intp: the row number of each neighbour
+    # (n_queries, n_neighbors) float64: the multiplicity of each neighbour, from its sample weight; None: all are 1
     taken: np.ndarray | None = None
-    # (n, m) float64: the votes that the user's function `weights` has returned; None if `weights` is no function
+    # (n_queries, n_neighbors) float64: the votes that the user's function `weights` has returned; None if `weights` is
+    # no function
     given: np.ndarray | None = None
-    # whether a neighbour's vote is 1 / distance instead of 1; without effect if `given` is not None
+    # whether a neighbour's vote is 1 / distance instead of 1; not read if the votes are in `given`
     by_distance: bool = False
 
     def pieces(self):

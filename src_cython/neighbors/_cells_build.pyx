@@ -2,7 +2,8 @@
 # distance from the centre.
 #
 # in:      the codes of all rows, as `_encode.pyx` writes them; the centres, which are codes too
-# written: the number of each row's centre, the squared distance of both, and the codes in their new order
+# written: the number of each row's centre, the squared distance of the row's code from it, and the codes in their new
+#          order
 # needs:   an even number of panels of codes
 #
 # All numbers are integers without error: they are sums over at most 32768 coordinates of -127..127.

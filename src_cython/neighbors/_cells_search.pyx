@@ -31,10 +31,10 @@ from _vector cimport LANES_F, PRODUCT_OFFSET, add_products, prefetch, require, s
 from fastclf._heap cimport sort as sort_heap
 
 cdef enum:
-    # the number of cells, nearest first, that are searched before the bounds of the other cells are computed
+    # the number of cells, nearest first, that are searched before other cells are ruled out by bounds of distances
     NEAR_CELLS = 4
     MOST_NEAR = 64    # the largest number of cells, nearest first, that are searched until a query has k neighbours
-    STEP = 1024       # the largest number of panels that are searched between two checks of a call's budget
+    STEP = 1024       # the largest number of panels (groups of rows) searched before a call checks its budget of panels
 
 # The outcomes of a call of `visit`: every query is answered, the budget of panels is spent, or a query is left to
 # another index, because too many cells may have near rows.

@@ -14,14 +14,14 @@ ctypedef struct filter_t:
     const Py_ssize_t* rows
     # (n_rows,): half the squared norm of each row's code, rounded down; not read for dot and manhattan
     const int* half
-    const float* slack              # (n_blocks,): the largest coding error of a row in each block of rows
+    const float* slack              # (n_blocks,): an upper bound of the coding errors of the rows of each block
     # (n_blocks,), for dot: the largest sum of a code's norm and the coding error of its row, in each block of rows
     const float* length
     # (n_queries + padding, number of bytes of a code): the codes of the queries: int8, or for manhattan bytes of 1..255
     const unsigned char* query_code
     # (n_queries,): each query's term in the largest key, a measure of the distance of codes, that a candidate may have
     const double* query_base
-    const double* query_slack       # (n_queries,): the coding error of each query
+    const double* query_slack       # (n_queries,): an upper bound of the coding error of each query
     const double* query_length      # (n_queries,), for dot: the norm of each query's code
     const double* query_per         # (n_queries,): the factor that converts a distance into units of the codes' step
     # (n_queries,), for dot: the inner product of each query and the centre of the rows, plus an upper bound of errors
@@ -101,7 +101,7 @@ cdef inline Py_ssize_t codes_bytes(Py_ssize_t d, Py_ssize_t width, Py_ssize_t n,
 cdef inline void prepare_codes(
     const model_t* model, const metrics_t* metrics, const search_t* s, filter_t* f, char** scratch
 ) noexcept nogil:
-    """Code the queries of a search, and make an empty candidate list for each; `f.stride` is left to the caller."""
+    """Code the queries of a search, and make an empty candidate list for each; the sample, `f.stride`, is not set."""
     cdef Py_ssize_t n = s.n_queries, padded = (n + 3) // 4 * 4, capacity = list_capacity(s.k), query
     cdef query_codes_t codes
     cdef const double* norm2 = NULL

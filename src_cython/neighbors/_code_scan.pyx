@@ -29,14 +29,14 @@ from _status cimport FASTCLF_OK
 BLOCK_ROWS = BLOCK
 
 cdef enum:
-    STEP = 64     # the number of blocks between two checks, in a search over raw pointers, whether codes save time
+    STEP = 64     # the number of blocks of rows after which a search for a C caller checks if codes still save time
     SAMPLED = 64  # the approximate number of blocks in the sample of rows that is searched before all other rows
 
 cdef inline void products_tile(
     const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t row, Py_ssize_t query,
     const int* limit
 ) noexcept nogil:
-    """List rows, 2 SIMD vectors of them, as candidates of 4 queries if keys, from products of codes, are in limits."""
+    """List those rows of 2 SIMD vectors, for each of 4 queries, whose keys, from products of codes, are in limits."""
     cdef Py_ssize_t n = f.width // 4, g, i, r
     cdef const unsigned char* x = f.code + row // PANEL * PANEL * f.width + row % PANEL * 4
     cdef const unsigned char* y = (
@@ -89,7 +89,7 @@ cdef inline void differences_tile(
     const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t row, Py_ssize_t query,
     const int* limit
 ) noexcept nogil:
-    """List rows, 2 SIMD vectors of them, as candidates of 4 queries if Manhattan distances of codes are in limits."""
+    """List those rows of 2 SIMD vectors, for each of 4 queries, whose Manhattan distances of codes are in limits."""
     cdef Py_ssize_t n = f.width // 8, g, i, r
     cdef const unsigned char* x = f.code + row // PANEL * PANEL * f.width + row % PANEL * 8
     cdef const unsigned char* y = (

@@ -1,8 +1,8 @@
 # Coding of rows and queries. `_code_bound.pxd` defines codes, and proves that a search by them misses no near row.
 #
 # in:      rows, a Coder of `fastclf/neighbors/code_filter.py`
-# written: the codes in panels; half the squared norm of each code; for each block of rows the largest slack, a bound of
-#          the coding error of a row, and the largest length, the norm of a code plus the slack
+# written: the codes in panels; half the squared norm of each code; for each block of rows the largest slack, an upper
+#          bound of the coding error of a row, and the largest length, the norm of a code plus the slack
 # needs:   scratch arrays of the stated sizes; row ranges that begin at multiples of 256
 from cython cimport floating
 from libc.math cimport INFINITY, sqrt
@@ -71,16 +71,16 @@ ctypedef struct coder_t:
     const double* center
     double scale
     const float* axes               # (n_codes, d): the axes of the projection, and a last row of zeros
-    # (d rounded up to a multiple of 4, m): the axes of the projection as columns, with rows of zeros at the end
+    # (d rounded up to a multiple of 4, number of axes): the axes of the projection as columns, then rows of zeros
     const float* axes_t
     float step
     float shift
     double kappa
     bint absolute                   # whether codes are for manhattan: errors and norms are sums of absolute values
     bint inner                      # whether the codes are for a search by inner products, not by distances
-    float* w                        # (d, ROWS_F) scratch space: the centred rows of a panel
-    float* y                        # (n_codes + 4, ROWS_F) scratch space: the projections of the rows of a panel
-    int* code                       # (n_codes, ROWS_F) scratch space: the codes of the rows of a panel
+    float* w                        # (d, rows of a panel) scratch space: the centred rows of a panel
+    float* y                        # (n_codes + 4, rows of a panel) scratch space: the projections of the rows
+    int* code                       # (n_codes, rows of a panel) scratch space: the codes of the rows of a panel
     float* one                      # (d + n_codes,): scratch space for a single row and its projection
 
 
@@ -304,7 +304,7 @@ cdef void code_queries(
 
 
 def encode_queries(const double[:, ::1] query, coder, const double[::1] norm2, queries, bint inner):
-    """Code queries, and write the four arrays of a CodedQueries of `fastclf/neighbors/code_filter.py`."""
+    """Write the codes of queries, and `base`, `slack` and `length` of a CodedQueries of `neighbors/code_filter.py`."""
     cdef coder_t c
     cdef query_codes_t out
     cdef unsigned char[:, ::1] code = queries.code

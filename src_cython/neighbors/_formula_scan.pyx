@@ -153,9 +153,9 @@ cdef double exact_form(const formula_t* f, const double* x, const double* q) noe
             for k in range(f.d):
                 inner += f.V[j * f.d + k] * (x[k * ROWS] - q[k])
             s += t * inner
-    if not isfinite(s):  # the sum is infinite or NaN if a term has overflowed
+    if not isfinite(s):  # a term has overflowed
         return INFINITY
-    return sqrt(s) if s > 0 else 0  # rounding may make the sum slightly negative
+    return sqrt(s) if s > 0 else 0  # rounding may make the sum slightly negative, which would have the root NaN
 
 
 cdef double exact(const formula_t* f, Py_ssize_t row, const double* q, const double* notes) noexcept nogil:
@@ -174,13 +174,13 @@ cdef double exact(const formula_t* f, Py_ssize_t row, const double* q, const dou
         return 2 * asin(a if a < 1 else 1.0)
     for j in range(f.d):
         s += x[j * ROWS] * q[j]
-    # for equal rows this is the root of a square, which is exact, so that a row is at distance 0 from itself
+    # for equal rows the divisor is the root of a square, which is exact, so that a row is at distance 0 from itself
     a = sqrt(f.notes[row] * notes[0])
     b = 1 - s / (a if a > 0 else 1.0)
     return 0 if b < 0 else (2 if b > 2 else b)
 
 
-# cdivision turns off the debug build's check for divisors of 0, which does not work for vectors
+# cdivision turns off the debug build's check for divisors of 0, which does not work for SIMD vectors
 @cdivision(True)
 cdef unsigned int near_quotients(const formula_t* f, const double* q, double tau) noexcept nogil:
     cdef const vec_d* x = <const vec_d*> f.panel

@@ -95,8 +95,8 @@ cdef floating select(
         if below_high <= rank < up_to_high:
             n_less_out[0] = less + below_high
             return high
-        # only the keys below `low`, those between `low` and `high`, or those above `high` are kept: those among which
-        # the key of the wanted rank is
+        # only the part of the keys that has the wanted rank is kept: those below `low`, between `low` and `high`, or
+        # above `high`
         side = 0 if rank < below_low else (1 if rank < below_high else 2)
         kept = 0
         for i in range(n):

@@ -19,7 +19,7 @@ cdef inline double limit_of(double tau) noexcept nogil:
     return NAN if tau == INFINITY else tau * tau * (1 + 1e-15) + 1e-300
 
 
-# cdivision turns off the debug build's check for divisors of 0, which does not work for vectors
+# cdivision turns off the debug build's check for divisors of 0, which does not work for SIMD vectors
 @cdivision(True)
 cdef void scan_missing(
     search_t* s, const floating* X, const double* Q, double* limit, Py_ssize_t start, Py_ssize_t stop, double* panel

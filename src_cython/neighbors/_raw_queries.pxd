@@ -13,8 +13,8 @@ cdef extern from "Python.h":
 
 cdef enum:
     QUERIES = 32       # the largest number of queries in a block, which is searched as a whole
-    PANEL_BYTES = 128  # the number of bytes that one coordinate of all rows of a panel takes: two of the widest vectors
-    FEW_QUERIES = 2    # the largest number of queries for which rows of X are read in place, not copied to panels
+    PANEL_BYTES = 128  # the bytes of one coordinate of all rows of a panel: two of the widest SIMD vectors
+    FEW_QUERIES = 2    # the largest number of queries for which rows of X are read in place, not packed side by side
 
 
 cdef inline Py_ssize_t scratch_bytes(Py_ssize_t d) noexcept nogil:

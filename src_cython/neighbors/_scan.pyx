@@ -34,8 +34,8 @@ CODES = {
     "hamming": HAMMING, "minkowski": MINKOWSKI, "cosine": COSINE, "dot": DOT,
 }
 
-# The number of queries that are screened together. A block of queries is padded to a multiple of it, by queries whose
-# bounds no row passes.
+# The number of queries that are screened together. A block of queries is padded to a multiple of it, by queries that
+# take no row.
 GROUP = 4
 
 # The number of rows of a panel, by the dtype of X.
@@ -100,7 +100,7 @@ cdef inline void screen_tile(
     const metric_t* metric, const vec* panel, const vec* queries, Py_ssize_t d, const double* bound,
     unsigned int* near_out
 ) noexcept nogil:
-    """Write for each of 4 queries, as bits, which rows of a panel have an approximate distance within the bound."""
+    """Write for each of 4 queries a bit per row of a panel: 1 if its approximate distance is within the bound."""
     cdef const vec* q0 = queries
     cdef const vec* q1
     cdef const vec* q2
@@ -297,7 +297,7 @@ cdef int find_block(const model_t* model, const raw_search_t* raw, const floatin
     cdef metrics_t m = metrics_of(model)[0]
     cdef char* scratch = raw.scratch
     cdef Py_ssize_t query, d = model.n_features, width = ROWS_F if floating is float else ROWS_D
-    # whether rows of X are read in place, not packed into panels: for few queries, if a row fills two vectors
+    # whether rows of X are read in place, not packed side by side: for few queries, if a row fills two SIMD vectors
     cdef bint by_rows = raw.n <= FEW_QUERIES and d >= width
     cdef floating* panel = <floating*> piece(&scratch, d * PANEL_BYTES)
     cdef int status = prepare(model, raw, &m, &s, &scratch, X[0])

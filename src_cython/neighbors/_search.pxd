@@ -76,7 +76,7 @@ cdef inline void offer(
 
 
 cdef inline void measure_waiting(const metric_t* metric, search_t* s, const floating* X) noexcept nogil:
-    """Compute the distances of the (row, query) pairs that wait, at most four, side by side, and offer the rows."""
+    """Compute, side by side, the distances of the at most four (row, query) pairs that wait, and offer the rows."""
     cdef const floating* x[4]
     cdef const double* q[4]
     cdef double sums[4]
