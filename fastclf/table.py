@@ -146,6 +146,10 @@ class Table:
             return np.ones(len(self), bool)
         return ~np.logical_or.reduce([_is_missing(column) for column in self.columns])
 
+    def has_values(self, j):
+        """Whether a value of a column is not missing."""
+        return not _is_missing(self.columns[j]).all()
+
     def title(self, j):
         return f"column {j + 1}" if self.names is None else f"column {self.names[j]!r}"
 

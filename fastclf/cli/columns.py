@@ -15,6 +15,12 @@ from .text_formats import DECIMAL_COMMA
 _LEAST_TEXTS = 20
 _MOST = 0.9
 
+# The largest number of different texts that mark missing values in a column of numbers.
+_MARKS = 3
+
+# The pattern of a negative number in brackets, as in accounts.
+_BRACKETED = re.compile(r"\(([^-()]+)\)")
+
 # Patterns of a number with a unit before or after it, and of a space or apostrophe between groups of three digits.
 _CURRENCY = "[€$£¥]|EUR|USD|GBP|CHF"
 _WITH_UNIT = re.compile(rf"([+\-\u2212]?)({_CURRENCY})?\s*([+\-\u2212]?[\d.,].*?)\s*([%‰]|{_CURRENCY})?", re.DOTALL)
@@ -133,6 +139,8 @@ def _as_numbers(column, mark, lenient):
     if bare is not None:
         read = _as_numbers(bare, mark, lenient)
         more = f", with the unit {unit!r}" if unit else ", with marks between the digits"
+        if any(map(_BRACKETED.fullmatch, filter(None, column.tolist()))):
+            more += " or brackets around negative ones"
         return read._replace(note=(read.note or _POINT.note) + more)
     given = [text for text in column.tolist() if text is not None]
     if not given:
@@ -145,11 +153,25 @@ def _as_numbers(column, mark, lenient):
     for form in _FORMS[mark]:
         faults = [text for text in given if not form.fits(text)]
         few = len(given) > _LEAST_TEXTS and len(faults) <= (1 - _MOST) * len(given)
-        if faults and (few or lenient):
+        if faults and (few or lenient or _are_marks(faults, given)):
             numbers = floats(column, lambda text, form=form: form.number(text) if form.fits(text) else np.nan)
             note = f"{form.note}, but for {len(faults)} of {len(column)} cells ({some(faults)}), which count as missing"
             return _Numbers(numbers, note, form.mark, len(faults))
     return _Numbers(column)
+
+
+def _are_marks(faults, given):
+    """Whether `faults`, which are no numbers, only mark missing values among the texts `given`, most of them numbers.
+
+    So it is if they are a few different texts without digits, and the numbers are of many different values.
+    """
+    kinds = set(faults)
+    return (
+        len(kinds) <= _MARKS
+        and 2 * len(faults) <= len(given)
+        and len(set(given)) - len(kinds) > _LEAST_TEXTS
+        and not any(letter.isdigit() for text in kinds for letter in text)
+    )
 
 
 def _without_unit(column, mark):
@@ -160,11 +182,13 @@ def _without_unit(column, mark):
     """
     bare, units, changed = [], set(), False
     for text in column.tolist():
-        found = None if text is None else _WITH_UNIT.fullmatch(text)
+        bracketed = _BRACKETED.fullmatch(text or "")
+        found = None if text is None else _WITH_UNIT.fullmatch(bracketed[1] if bracketed else text)
         if text is not None and found is None:
             return None, ""
         if found is not None:
             sign, before, number, after = found.groups(default="")
+            sign = "-" if bracketed else sign
             number = _BETWEEN_GROUPS.sub("", sign + number).replace("\u2212", "-")
             if (before and after) or not any(form.fits(number) for form in _FORMS[mark]):
                 return None, ""

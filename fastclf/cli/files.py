@@ -4,6 +4,7 @@ import codecs
 import difflib
 import gzip
 import io
+import re
 import sys
 import tokenize
 import zipfile
@@ -33,6 +34,9 @@ _KINDS = {
 
 _BAD_INPUT = (CsvError, EOFError, ImportError, OSError, OverflowError, SyntaxError, TypeError, ValueError)
 _BAD_INPUT += (zipfile.BadZipFile, tokenize.TokenError)  # NumPy raises TokenError for a damaged .npy header
+
+# A byte that has a meaning in Windows' code page 1252 and is a control character in Latin-1.
+_WINDOWS = re.compile(rb"[\x80\x82-\x8c\x8e\x91-\x9c\x9e\x9f]")
 
 # Names of the column that has the labels; without a column of such a name, the last column has them.
 _TARGETS = ("target", "label", "class", "y")
@@ -125,7 +129,10 @@ class Source:
         likely = (self.reading.likely or {}).get("encoding")
         if likely is not None and self.reading.encoding is None and guess == "utf-8-sig" and not _is_utf8(file):
             guess = likely
-        return io.TextIOWrapper(file, encoding=self.reading.encoding or guess, newline="")
+        encoding = self.reading.encoding or guess
+        if codecs.lookup(encoding).name == "iso8859-1" and _is_windows(file):
+            encoding = "cp1252"
+        return io.TextIOWrapper(file, encoding=encoding, newline="")
 
 
 def _is_utf8(file):
@@ -140,6 +147,16 @@ def _is_utf8(file):
     finally:
         file.seek(0)
     return True
+
+
+def _is_windows(file):
+    """Whether a file is a text in Windows' form of Latin-1, with marks such as the euro sign; it is left at its begin.
+
+    The bytes of these marks are control characters in Latin-1, which no text has.
+    """
+    is_windows = any(_WINDOWS.search(data) for data in iter(lambda: file.read(1 << 20), b""))
+    file.seek(0)
+    return is_windows
 
 
 def _kind(data):
@@ -173,12 +190,12 @@ def _numbers(table):
     return np.column_stack(table.columns) if table.columns else np.empty((len(table), 0))
 
 
-def read_table(path, target=None, reading=AS_GUESSED, labelled=True):
+def read_table(path, target=None, reading=AS_GUESSED, labelled=True, complete=False):
     """(table, labels, name of the labels) of a file.
 
     `target` is the name of the column of labels, or its number, from 0 or, if negative, from the end; None: the column
     called target, label, class or y, or else the last. If not `labelled`, the labels are None, unless they come
-    separately from a matrix.
+    separately from a matrix. If `complete`, rows without a label are left out.
     """
     source = Source(path, reading)
     with blame(source.name):
@@ -192,6 +209,9 @@ def read_table(path, target=None, reading=AS_GUESSED, labelled=True):
             place = _default_target(table) if target is None else find_column(target, table.names, table.shape[1])
             called = table.title(place) if table.names is None else table.names[place]
             y, table = table.columns[place], table.without([place])
+            if complete and y.dtype.kind in "fO":
+                there = np.array([word is not None for word in texts(y).tolist()])
+                y, table = y[there], table.rows(there)
         if y is not None:
             y = as_labels(y, called)
             if y.shape != (len(table),):
@@ -201,7 +221,10 @@ def read_table(path, target=None, reading=AS_GUESSED, labelled=True):
 
 def _default_target(table):
     lowered = [name.lower() for name in table.names or []]
-    return next((lowered.index(name) for name in _TARGETS if name in lowered), table.shape[1] - 1)
+    last = table.shape[1] - 1
+    if table.matrix is None:
+        last = next((j for j in range(last, -1, -1) if table.has_values(j)), last)
+    return next((lowered.index(name) for name in _TARGETS if name in lowered), last)
 
 
 def as_labels(y, called):
@@ -210,7 +233,8 @@ def as_labels(y, called):
         return y
     words = texts(y).tolist()
     if None in words:
-        raise ValueError(f"{called!r} has no label in row {words.index(None)}; one is wanted for every row")
+        came = f"{called!r} has no label in {words.count(None)} of {len(words)} rows, the first of which is row"
+        raise ValueError(f"{came} {words.index(None)}; one is wanted for every row (--missing drop leaves others out)")
     try:
         return np.array([int(word) for word in words], dtype=np.int64)
     except (ValueError, OverflowError):

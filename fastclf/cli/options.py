@@ -14,28 +14,31 @@ import numpy as np
 
 import fastclf
 
-from ..table import Table, TableClassifier
+from ..table import Table, TableClassifier, is_number
 from .columns import Memory, ids, parts_wanted, refined
 from .files import FORMATS, Reading, RequestError, blame, find_column, read_table
 
 DATA_HELP = f"{FORMATS}, packed with gzip (.gz) or not; - is standard input"
 
+# The labels of a small table may be this number of different decimal fractions.
+_MOST_DECIMALS = 50
+
 _TABLES = """\
 A table has a row for each example. In a .csv the first line holds the names of the columns, unless there is a number in
 it; commas, semicolons, tabs or | separate; a column of numbers alone is one of numbers, also with decimal commas, with
-spaces or commas between thousands, or with one unit, % or a currency; dates such as 2024-12-31, 31.12.2024, 31/12/2024
-and 12/31/2024 become days, where a number above 12 tells the day from the month, or --dates does; any
-other column is one of categories. An empty cell, ?, NA, nan and null are missing, and so are a few cells that are no
-numbers in a column of numbers, or no dates in one of dates. An .npz holds X and y, a LIBSVM text begins each line with
-its label.
-A named column that numbers the rows one by one, or whose texts differ in nine of ten rows, is an id: it is left out,
-which a line tells, unless --keep names it.
+spaces or commas between thousands, in brackets if negative, or with one unit, % or a currency; dates such as
+2024-12-31, 31.12.2024, 31/12/2024 and 12/31/2024 become days, where a number above 12 tells the day from the month, or
+--dates does; any other column is one of categories. An empty cell, ?, NA, N/A, nan and null are missing, and so are a
+few cells that are no numbers in a column of numbers, or no dates in one of dates, and up to three words that stand for
+missing numbers. An .npz holds X and y, a LIBSVM text begins each line with its label. A named column that numbers the
+rows one by one, or whose texts differ in nine of ten rows, is an id: it is left out, which a line tells, unless --keep
+names it.
 
 Categories become numbers as the method wants them: naive Bayes and trees take them, and missing values, as they are;
 for any other method each category is a column of zeros and ones, zero in all of them if it is missing or was not there
-in training, and a missing number is the mean of its column. If the range of one column
-is more than 10 times the median range, columns are standardised to mean 0 and standard deviation 1 (--scale), except
-for trees, naive Bayes and least squares, which do not depend on units."""
+in training, and a missing number is the mean of its column. If the range of one column is more than 10 times the median
+range, columns are standardised to mean 0 and standard deviation 1 (--scale), except for trees, naive Bayes and least
+squares, which do not depend on units."""
 
 
 def guess(word, known):
@@ -164,7 +167,7 @@ class Data:
     def __init__(self, args, path=None, like=None):
         path = path or args.data
         told = reading(args) if like is None else like.told(args)
-        table, y, target = read_table(path, args.target, told)
+        table, y, target = read_table(path, args.target, told, complete=args.missing == "drop")
         self._take(args, "standard input" if str(path) == "-" else path.name, table, y, target, like)
 
     @classmethod
@@ -196,6 +199,7 @@ class Data:
                 table = as_trained(table, self.names, self.categories, self.memory)
                 table = table.widened(len(self.categories))
             self.X = table.encode(self.categories, self.names)
+            _require_finite(self.X, table)
         self.scale = {"yes": True, "no": False, "auto": "auto"}[args.scale]
         if like is None:
             self._tell(args)
@@ -243,7 +247,10 @@ class Data:
 
     def require_classes(self):
         n_classes = len(np.unique(self.y))
-        if not 2 <= n_classes <= max(2, len(self.y) // 2):
+        most = len(self.y) // 2
+        if _are_decimals(self.y):
+            most = min(most, max(_MOST_DECIMALS, len(self.y) // 20))
+        if not 2 <= n_classes <= max(2, most):
             raise RequestError(
                 f"{self.name}: {self.target!r} has {n_classes} different values in {len(self.y)} rows; a few classes"
                 " are wanted (--target names another column)"
@@ -269,6 +276,12 @@ class Data:
         """The Reading of another file with the same columns."""
         saved = written(self.reading, self.memory)
         return reading_of(args, saved, self.memory.orders, self.names, self.categories)[0]
+
+
+def _are_decimals(labels):
+    """Whether labels are texts of numbers, of which some are not whole."""
+    words = np.unique(labels).tolist()
+    return labels.dtype.kind == "U" and all(map(is_number, words))
 
 
 def _refined(args, table):
@@ -303,6 +316,13 @@ def as_trained(table, names, categories, memory, assumed=None):
         parts = parts_wanted(table, names)
     as_texts = [name for name, known in zip(names, categories) if known is not None]
     return refined(table, [j for j, name in enumerate(table.names) if name in as_texts], parts, memory, assumed).table
+
+
+def _require_finite(X, table):
+    """Refuse infinity in the matrix of a table, by the name of its column."""
+    if isinstance(X, np.ndarray) and X.dtype.kind == "f" and np.isinf(X).any():
+        row, j = np.argwhere(np.isinf(X))[0]
+        raise ValueError(f"{table.title(j)} holds {X[row, j]} (row {row}); finite numbers are wanted")
 
 
 def written(reading, memory):

@@ -11,7 +11,7 @@ from .._csr import Csr
 from ..table import Table, is_number, numbered, texts
 
 # Texts that mean a missing value.
-MISSING = frozenset(["", "?", "NA", "N/A", "nan", "NaN", "null", "NULL", "None"])
+MISSING = frozenset(["", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NaT", "null", "NULL", "None"])
 
 LIBSVM_LINE = re.compile(r"[+-]?[\d.eE+-]+([ \t]+(qid|\d+):\S+)+[ \t]*(#|\r?\n|$)")
 
@@ -44,17 +44,15 @@ def read_csv(source):
     with source.text() as file:
         reading = _guessed(file, source.reading)
         names, lines = _lines(file, reading)
-        names = names and numbered(names)
+        headings, names = names, names and numbered(_filled(names))
         columns, n_columns = None, names and len(names)
         while chunk := list(islice(lines, _LINES)):
             n_columns = n_columns or len(chunk[0][1])
-            for number, line in chunk:
-                if len(line) != n_columns:
-                    raise ValueError(f"line {number} has {len(line)} columns, the lines before it have {n_columns}")
+            chunk = [_fitting(number, line, n_columns) for number, line in chunk]
             if columns is None:
                 keys = names or range(n_columns)
                 columns = [_Cells(key in reading.texts, (reading.decimals or {}).get(key)) for key in keys]
-            for column, cells in zip(columns, zip(*(line for _, line in chunk))):
+            for column, cells in zip(columns, zip(*chunk)):
                 column.add(cells, reading.decimal)
     columns = columns or []
     shown, mark = {column.shows_comma() for column in columns}, source.reading.decimal
@@ -63,7 +61,20 @@ def read_csv(source):
     table = Table([column.joined(mark) for column in columns], names)
     table.marks = [column.mark or mark for column in columns]
     table.reading = reading._replace(decimal=source.reading.decimal)
-    return table
+    # separators at the ends of lines make columns with neither a heading nor a value
+    return table.without([j for j, heading in enumerate(headings or ()) if not heading and not table.has_values(j)])
+
+
+def _filled(headings):
+    """The headings, with the number of the column in place of an empty one."""
+    return [heading or f"column {number}" for number, heading in enumerate(headings, 1)]
+
+
+def _fitting(number, line, n_columns):
+    """The cells of a line, without empty ones after the last column; `number` is the line's number."""
+    if len(line) < n_columns or any(cell.strip() for cell in line[n_columns:]):
+        raise ValueError(f"line {number} has {len(line)} columns, the lines before it have {n_columns}")
+    return line[:n_columns]
 
 
 class _Cells:

@@ -666,3 +666,72 @@ def test_dates_of_a_table_in_an_open_order_are_categories_with_a_warning():
     for order, month in (("day", 4), ("month", 3)):
         model = TableClassifier(LogisticRegression(), scale=False, date_orders={"day": order}).fit(table, [0, 1])
         assert date.fromordinal(719_163 + int(model.features(table)[0, 0])).month == month
+
+
+def test_columns_of_separators_at_the_ends_of_lines_are_left_out(folder, capsys):
+    numbers = [f"{i % 7},5" for i in range(N)]
+    for name, end, empty in [("lines.csv", ";", ""), ("both.csv", ";", ";"), ("between.csv", "", ";")]:
+        rows = [f"{number};{empty}{'ab'[i % 2]}{end}" for i, number in enumerate(numbers)]
+        head = f"x;{empty}label{end if name != 'lines.csv' else ''}"
+        (folder / name).write_text("\n".join([head, *rows]) + "\n")
+        table, y, called = read_table(folder / name)
+        assert (table.names, y[:2].tolist(), called) == (["x"], ["a", "b"], "label")
+    write("index.csv", ["", "x", "label"], map(str, range(N)), numbers, ["a", "b"] * (N // 2), mark=";")
+    assert read_table(folder / "index.csv")[0].names == ["column 1", "x"]
+    assert capsys.readouterr().err == ""
+    (folder / "long.csv").write_text("x;label\n1;a;;\n2;b;;3\n")
+    assert "line 3 has 4 columns, the lines before it have 2" in refused(capsys, ["compare", "long.csv"])
+
+
+def test_latin_1_has_the_marks_that_windows_adds_to_it(folder):
+    write("data.csv", ["Preis €", "y"], ["1 €", "2 €"], ["a", "b"], mark=";", encoding="cp1252")
+    table = columns.refined(read_table(folder / "data.csv", reading=Reading(encoding="latin-1"))[0]).table
+    assert (table.names, table.columns[0].tolist()) == (["Preis €"], [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("cells", "numbers"),
+    [
+        (["k.A.", "?!", *map(str, range(30))], [np.nan, np.nan, *range(30)]),
+        (["unknown"] * 30 + [str(i) for i in range(31)], [np.nan] * 30 + [*range(31)]),
+        (["unknown"] * 32 + [str(i) for i in range(31)], None),
+        (["A4"] * 10 + [str(i) for i in range(31)], None),
+        (["low", "high"] * 10 + ["1", "2", "3"] * 10, None),
+    ],
+)
+def test_words_that_mark_missing_numbers_are_told_from_categories(cells, numbers):
+    found = columns.refined(Table([np.array(cells, dtype=object)], ["x"]))
+    if numbers is None:
+        assert found.table.columns[0].tolist() == cells
+    else:
+        np.testing.assert_array_equal(found.table.columns[0], numbers)
+        assert "count as missing" in found.notes[0]
+
+
+def test_numbers_in_brackets_are_negative():
+    for cells in (["(1,250.50 €)", "12.00 €", None], ["(1,250.50)", "12", None]):
+        found = columns.refined(Table([np.array(cells, dtype=object)], ["x"]))
+        np.testing.assert_array_equal(found.table.columns[0], [-1250.5, 12, np.nan])
+        assert "brackets around negative ones" in found.notes[0]
+
+
+def test_rows_without_a_label_can_be_left_out(folder, capsys):
+    write("data.csv", ["x", "label"], [i % 9 for i in range(N)], ["", "b", "a", "b"] * (N // 4))
+    assert "15 of 60 rows, the first of which is row 0" in refused(capsys, ["compare", "data.csv", "--quiet"])
+    assert cli.main(["train", "data.csv", "--model", "tree", "--missing", "drop", "--out", "model"]) == 0
+    assert "45 rows x 1 columns" in capsys.readouterr().err
+
+
+def test_infinity_is_refused_by_the_name_of_its_column(folder, capsys):
+    write(
+        "data.csv", ["x", "sum", "label"], map(str, range(N)), ["1", "2", "inf", "4"] * (N // 4), ["a", "b"] * (N // 2)
+    )
+    for method in ("tree", "bayes", "knn"):
+        assert "column 'sum' holds inf (row 2)" in refused(
+            capsys, ["compare", "data.csv", "--keep", "x", "--models", method]
+        )
+
+
+def test_numbers_with_fractions_are_no_labels_of_a_large_table(folder, capsys):
+    write("data.csv", ["x", "label"], [i % 9 for i in range(400)], [f"{i % 100}.5" for i in range(400)])
+    assert "100 different values in 400 rows" in refused(capsys, ["compare", "data.csv", "--quiet"])
