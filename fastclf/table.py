@@ -214,7 +214,7 @@ class Table:
 
 
 class _Renamed:
-    """A copy of a table with repeated column names, in which names are unique; columns are found by their positions."""
+    """A wrapper of a table with repeated column names that gives columns unique names, and finds them by position."""
 
     def __init__(self, X, names):
         self.X, self.columns = X, names

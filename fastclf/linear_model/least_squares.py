@@ -16,7 +16,7 @@ from .scores import LinearClassifier, chosen, counted, in_order_for, linear_code
 # at most this; then ten digits of the solution are right. Otherwise X itself is factored.
 _CONDITION = 1e5
 
-# The number of entries of a temporary array that holds a block of rows.
+# The number of entries of a temporary array that holds a block of rows, which limits memory.
 _BLOCK_NUMBERS = 1 << 20
 
 # _MANY_COLUMNS: sparse rows stay sparse if they have more columns than this, or more columns than there are rows.

@@ -319,7 +319,7 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
 
         return score
 
-    # in scikit-learn's metadata routing the scorer takes sample_weight, not this method
+    # with scikit-learn's metadata routing, sample_weight goes to the scorer, so that `score` does not request it itself
     __metadata_request__score = NotRouted(["sample_weight"])
 
     def score(self, X, y, sample_weight=None, **score_params):

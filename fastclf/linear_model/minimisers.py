@@ -67,8 +67,8 @@ def move(evaluate, point, direction):
         at_end = float(np.sum(found.gradient * direction))
         if fall <= _ROUNDING * abs(point.objective) and abs(at_end) < abs(slope):
             return found
-        # the next step length is the minimum of the parabola with the objectives at 0 and at this length, and the slope
-        # at 0
+        # the next length to try is the minimum of the parabola that has the objective and slope at length 0, and the
+        # objective at the length tried last
         bend = fall - length * slope
         guess = -0.5 * slope * length**2 / bend if bend > 0 else 0
         length = min(max(guess, 0.1 * length), 0.5 * length) if np.isfinite(guess) else 0.1 * length
@@ -387,7 +387,7 @@ def _steps_left(first, point, n_steps, tol):
 
 
 def _affordable(problem, every=1):
-    """A pair: the second derivatives that cost no more than a few passes over X, or None; the step of their sample."""
+    """A pair: the kind of second derivatives that costs few passes over X, or None; its step between panels of rows."""
     n, K, D = len(problem.codes) // every, problem.K, problem.d + 1
     for kind, rows, most in (
         ("full", _ROWS_PER_PARAMETER * K * D, 3 if K > 1 else 64),

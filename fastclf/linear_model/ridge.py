@@ -374,7 +374,7 @@ class RidgeClassifierCV(RoutedScores):
         )
 
     def _left_out_each(self, rows, codes, classes, weight, alphas):
-        """The fitted attributes of the choice of alpha by leave-one-out cross-validation."""
+        """The fitted attributes, with an alpha that is chosen by leave-one-out cross-validation."""
         scorer = None
         if self.scoring is not None:
             scorer = self._as_scorer(self.scoring, classes)
@@ -405,7 +405,7 @@ class RidgeClassifierCV(RoutedScores):
         return found | ({"cv_results_": np.moveaxis(results, 0, 2).copy()} if self.store_cv_results else {})
 
     def _by_folds(self, cv, X, rows, y, sample_weight, alphas, params, classes):
-        """The fitted attributes of the choice of alpha by cross-validation with folds."""
+        """The fitted attributes, with an alpha that is chosen by cross-validation with folds."""
         if self.store_cv_results:
             raise ValueError("cv!=None and store_cv_results=True are incompatible")
         targets = np.asarray(y)

@@ -139,7 +139,7 @@ def product_sums(n_classes, d):
 
 def add_products(X, codes, weight, shift, start, stop, sums):
     """Add the rows start to stop and the products of their columns to the sums of a block."""
-    # only the rows start to stop of a Csr are made dense, and row start has the index 0 among them
+    # only rows [start, stop) of a Csr are made dense; the first of them then has the index 0
     first, rows = (start, np.asarray(X[start:stop])) if isinstance(X, Csr) else (0, X)
     weights = None if weight is None else weight[first:]
     kernels.add_products(rows, codes[first:], weights, shift, start - first, stop - first, *sums)

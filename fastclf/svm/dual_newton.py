@@ -20,11 +20,11 @@ from ..kernels import values as kernel_values
 
 compiled = _simd.load("svm._cholesky")
 
-# A pivot below this share of its diagonal entry is taken as lost to rounding.
+# A pivot of a Cholesky factorisation below this share of the matrix's diagonal entry counts as lost to rounding.
 _LOST = 1e-15
 
 # _DROPPED: the most rows that are taken out of one Cholesky factor.
-# _ROUNDS: the most rounds of clipping a step to the box and bringing its sum back to 0.
+# _ROUNDS: the most rounds of clipping a step to the bounds of the variables and bringing its sum back to 0.
 _DROPPED, _ROUNDS = 64, 20
 
 # Newton's method also tries shorter steps, to the points where the first, the fifth and the seventeenth row reach their

@@ -6,7 +6,8 @@ from .. import _simd
 from ..kernels import values as kernel_values
 from ..kernels.values import Block
 
-# The rows of kernel matrices for compiled steps are padded with zeros to a multiple of this length.
+# The rows of kernel matrices are padded with zeros to a multiple of this length, because compiled steps read whole SIMD
+# vectors.
 PAD = _simd.load("svm._smo").PAD
 
 

@@ -226,7 +226,7 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
 
     @staticmethod
     def _planes(n_classes):
-        """The numbers of the classes that are separated from all others by a hyperplane."""
+        """The numbers of the classes that get a hyperplane against all others; of two classes only the second."""
         return [1] if n_classes == 2 else list(range(n_classes))
 
     def _coded(self, labels, n):

@@ -20,7 +20,7 @@ _FOLDS = 5
 # determines the limit.
 _LEAST_SET, _LARGEST_SET = 64, 2048
 
-# The most threads that solve pairs at a time, as each may need the memory of a Newton step.
+# The most threads that solve pairs of classes at a time, as each may need the memory of a Newton step.
 _NEWTON_THREADS = 16
 
 # The largest cache size, in bytes; a larger one that the user gives is reduced to this.

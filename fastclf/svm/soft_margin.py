@@ -193,7 +193,7 @@ class Proof(NamedTuple):
     """A hyperplane, its dual variables, and how far both are from the optimum."""
 
     w: np.ndarray  # (d + 1,), float64: the weights w of d columns, then that of the bias column
-    b: float  # the part of the intercept in addition to that of the bias column
+    b: float  # the part of the intercept that the bias column does not contribute
     alpha: np.ndarray  # (n,), float64: the dual variable of each row
     z: np.ndarray  # (n,), float64: 1 - y_i (w x_i + b) of each row i
     primal: float  # the value of the primal objective at (w, b)

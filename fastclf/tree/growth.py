@@ -24,9 +24,9 @@ _BLOCK = 1 << 12
 # searches some features. The subtree of a smaller node is grown by one thread.
 _MANY_CELLS = 1 << 19
 
-# This number of cells takes the place of _MANY_CELLS, from which on all threads split a node together, if there is a
-# single thread, or if features are drawn at random; its only purpose is to bound the time between two checks for
-# Ctrl-C.
+# If there is a single thread, or if features are drawn at random, this number takes the place of _MANY_CELLS, the
+# number of cells from which a node is split by all threads together. Its only purpose is to bound the time between two
+# checks for Ctrl-C.
 _MANY_CELLS_ALONE = 1 << 22
 
 # The number of cells (row, column) that are searched for a split before the first check for Ctrl-C, and the largest

@@ -13,8 +13,8 @@ _SAME = 1e-12
 # A value of ccp_alpha that is so large that pruning leaves only the root.
 _BEYOND = 1e300
 
-# The number of (row, node) pairs, of rows and the nodes on their paths, in a block that `visits` yields; in a large
-# tree, a quarter of the number of nodes.
+# The number of pairs (row, node on the row's path) in a block that `visits` yields; in a large tree, a quarter of the
+# number of nodes.
 _VISITS = 1 << 13
 
 

@@ -42,7 +42,8 @@ NO_TARGET = Target(None, None, np.array([0, 1], np.int32))
 class Training(NamedTuple):
     """The data of a fit: the rows of X with weight above 0, and their targets."""
 
-    # (all rows, n_features), float32 or float64: the features; also rows of weight 0; categories are codes
+    # (number of all rows, n_features), float32 or float64: the features, also of rows of weight 0, with codes in place
+    # of categories
     X: np.ndarray
     rows: np.ndarray | None  # (n,), intp: the numbers of the rows with weight above 0; None: all rows
     target: Target  # the classes or numbers that the tree shall predict, for the n rows with weight above 0

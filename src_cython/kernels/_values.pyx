@@ -62,7 +62,8 @@ ctypedef struct cached_t:
 # The weighted sums of kernel values that `add` computes, f[o, i] += sum_r coef[o, r] K(z_rows[r], x_i), for n outputs
 # o.
 ctypedef struct sums_t:
-    const double* coef         # (n, n_rows): the coefficient of each row of the block in each of the n weighted sums
+    # (n, n_rows): the coefficient of each row of the block in each of the n weighted sums of kernel values
+    const double* coef
     double* f  # (n, ld): for each of n outputs, the weighted sum of kernel values for each row x; changed
     Py_ssize_t n               # the number of outputs, weighted sums of kernel values that are computed for each row x
     Py_ssize_t ld              # the number of doubles from one row of the array f to the next
@@ -194,7 +195,7 @@ cdef void set_column_terms(const block_t* b, Py_ssize_t start, Py_ssize_t n, vec
 
 
 cdef inline vec_d load(const vec* a, Py_ssize_t i) noexcept nogil:
-    """The LANES_D numbers of the array `a` from index i on, as a vector of doubles."""
+    """A SIMD vector of doubles: the LANES_D numbers from a[i] on."""
     if vec is vec_f:
         return widen(<const float*> a + i)
     else:

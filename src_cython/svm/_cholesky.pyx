@@ -24,7 +24,7 @@ WIDE = VECTORS * LANES_D
 
 
 def begin(double[:, ::1] A, const double[::1] least, Py_ssize_t k):
-    """Factorise the diagonal block of the panel from row k on; a pivot up to least[i] is taken as lost to rounding."""
+    """Factorise the panel's diagonal block from row k on; pivot i, if at most least[i], counts as lost to rounding."""
     cdef Py_ssize_t m = A.shape[0], stop = min(k + PANEL_ROWS, m), i, j, p
     cdef double pivot, factor
     require(A.shape[1] == m and least.shape[0] == m)

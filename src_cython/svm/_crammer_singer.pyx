@@ -25,7 +25,7 @@ ctypedef struct machine_t:
     Py_ssize_t n               # the number of training rows
     Py_ssize_t d               # the number of columns, without the bias column
     Py_ssize_t K               # the number K of classes
-    Py_ssize_t ld              # K rounded up to a multiple of LANES; entries beyond K are 0
+    Py_ssize_t ld              # K rounded up to whole SIMD vectors, i.e. to a multiple of LANES; entries beyond K are 0
     const int64_t* code        # (n,): the class number of each row
     const double* cost         # (n,): the cost of each row, the upper bound of its alpha for the class of the row
     const double* square       # (n,): the squared length of each row

@@ -132,7 +132,8 @@ cdef inline void rescale(dual_t* d) noexcept nogil:
     for i in range(d.n):
         C = d.upper[i] - d.lower[i]
         d.coef[i] *= factor
-        if d.y[i] * d.coef[i] >= (1 - 1e-14) * C:  # b is at its bound but for rounding, and must not count as free
+        # a variable that differs from its bound by rounding only must not count as free: it is set to the bound
+        if d.y[i] * d.coef[i] >= (1 - 1e-14) * C:
             d.coef[i] = d.y[i] * C
         d.f[i] = factor * (d.f[i] + d.y[i]) - d.y[i]
 

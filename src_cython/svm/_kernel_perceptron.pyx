@@ -57,7 +57,7 @@ ctypedef struct learner_t:
 
 
 cdef double size_of(const learner_t* p, Py_ssize_t slot) noexcept nogil:
-    """The largest absolute value of a slot's coefficients in all hyperplanes."""
+    """The largest |coefficient| that the support vector in a slot has in any hyperplane."""
     cdef Py_ssize_t k
     cdef double most = 0
     for k in range(p.K):

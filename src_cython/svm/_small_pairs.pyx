@@ -51,7 +51,7 @@ ctypedef struct pairs_t:
     double tol                 # the largest violation of the optimality conditions with which a pair counts as solved
     double rounding            # an upper bound of the rounding error of a kernel value
     int64_t max_iter           # the largest number of steps for one pair of classes with one value of C
-    int64_t patience           # the number of visits of rows after which a pair is left to the methods of `smo.py`
+    int64_t patience  # the most visits of rows for a pair of classes, which is then left to the methods of `smo.py`
     double nu                  # the parameter nu of nu-SVC, for which n_Cs is 1; 0 for SVC
 
 # The arrays of a `small_pairs.Tiles`, only read: kernel values from which each pair copies its matrix, or the matrix of

@@ -15,7 +15,7 @@ from _vector cimport (
 )
 
 cdef inline vec_d load(const floating* x) noexcept nogil:
-    """The LANES_D numbers of an array from the address x on, as a vector of doubles."""
+    """A SIMD vector of doubles: the LANES_D numbers of an array from the address x on."""
     if floating is float:
         return widen(x)
     else:

@@ -80,7 +80,7 @@ cdef extern from * nogil:
 
 
 cdef inline vec_d load(const vec* K, Py_ssize_t i) noexcept nogil:
-    """The LANES_D numbers of an array K of floats or doubles from K[i] on, as a vector of doubles."""
+    """A SIMD vector of doubles: the LANES_D numbers from K[i] on, of an array K of floats or doubles."""
     if vec is vec_f:
         return widen(<const float*> K + i)
     else:
