@@ -427,7 +427,7 @@ def path_of(models, strengths, rows, codes, n_classes, weights, likelihood=Likel
         problem.tol = model.tol
         with Progress(None, f"{type(model).__name__}.fit", model.verbose, model.callback) as progress:
             point, n_iter, separated = model._maximise(problem, points, progress)
-        # if a fit ends at the point of the fit before, the coefficients are already known
+        # a fit that ends where the fit before ended has the coefficients of that fit, which are known
         if before is None or not np.array_equal(point.theta, before):
             coef, intercept = _centred(*problem.coefficients(point.theta), problem.margins)
         yield Fit(problem, point, n_iter, separated, coef, intercept)

@@ -24,7 +24,8 @@ class RoutedScores(LinearClassifier):
         """scikit-learn's MetadataRouter for this estimator."""
         from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
-        join()  # adds the base classes of scikit-learn, if scikit-learn was imported after this package
+        # this adds scikit-learn's base classes to the estimators, if scikit-learn was imported after this package
+        join()
         scores = MethodMapping().add(caller="fit", callee="score")
         if self._hands_on_score:
             scores.add(caller="score", callee="score")

@@ -123,7 +123,7 @@ class ProximalNewton:
         return found.w, found.b, error
 
     def _following(self, h):
-        """The next ratio h = cost / gain: smaller, but at first not below what `tol` needs, to save Newton steps."""
+        """The next ratio h of alpha's upper bound to its gain: smaller, but at first not below what `tol` needs."""
         enough = 0.4 * self.tol
         return max(h / _FALL, enough) if h > enough else h / _FALL
 
@@ -214,7 +214,7 @@ def _violation(problem, w, z, alpha, gap):
 
 
 def _gain(problem, h):
-    """The gain, the derivative of alpha by z = 1 - margin: cost / h, or 2 cost for squared losses, with a limit."""
+    """The gain, the derivative of alpha by z = 1 - margin: cost / h (squared losses: 2 cost), limited by rounding."""
     gain = 2 * problem.cost if problem.squared else problem.cost / h
     return np.minimum(gain, _MOST_GAIN / max(_reach(problem), 1e-150) ** 2)
 

@@ -86,7 +86,7 @@ def grams(problem, found):
 
 
 def _has_digits(gram, problem, found):
-    """Whether the rounding errors of kernel values are below the tolerance, for typical and for initial alphas."""
+    """Whether rounding of kernel values changes a gradient by at most tol / 10, for typical and initial alphas."""
     if len(problem.pairs) == 1 and problem.gram.dtype != gram.dtype:
         return False
     curvature = 2 * problem.mean_diagonal(gram)

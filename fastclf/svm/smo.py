@@ -36,7 +36,7 @@ _SLOW, _SLOW_LEAST, _SET_ROWS, _STEP_COST = 20, 50_000, 2048, 64
 _NEWTON_COST, _NEWTON_REST, _FREE, _EARLY = 1 / 165, 1000, 64, 8
 
 # _POLISHES: the most Newton steps by singular values before a fit is given up.
-# _MOST_POLISHED: the most free rows for which these steps are taken.
+# _MOST_POLISHED: the most free rows, with alpha between its bounds, for which these steps are taken.
 _POLISHES, _MOST_POLISHED = 30, 500
 
 # _LEAST_MARGIN: a hard margin is given up below this share of the length of the longest row.
@@ -204,7 +204,7 @@ class Help:
         return 1 < m <= most and self.steps.looks >= self.newton_wait * (1 if gap <= 1 else _EARLY) * cost
 
     def _newton(self):
-        """A generator: run Newton's method on the free alphas, and update the gradient f of the dual objective."""
+        """A generator: run Newton's method on the alphas between their bounds, and update the gradient f."""
         dual, steps, tol = self.dual, self.steps, self.limits.tol
         gram = dual.gram.of_type(np.float64)
         buffer = steps.buffer(dual_newton.numbers_for(self._n_free()))

@@ -1,4 +1,4 @@
-# Kernel functions of inner products x.z, computed in every lane of the vectors vec_f and vec_d.
+# Kernel functions of inner products x.z, computed in every lane of the SIMD vectors vec_f and vec_d.
 #
 #     linear  x.z     poly  (gamma x.z + r)^degree     rbf  exp(-gamma |x - z|^2)     sigmoid  tanh(gamma x.z + r)
 from cython cimport cdivision

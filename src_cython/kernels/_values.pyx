@@ -256,7 +256,7 @@ cdef void fill_range(
     const block_t* b, const scratch_t* scratch, Py_ssize_t start, Py_ssize_t stop, vec* out, Py_ssize_t ld,
     bint mirrored
 ) noexcept nogil:
-    """Write columns [start, stop) of a kernel matrix block to `out`, (n_rows, ld); `mirrored`: rows as well."""
+    """Write columns [start, stop) of a kernel matrix block to `out`, (n_rows, ld), and also as rows if `mirrored`."""
     cdef Py_ssize_t wide = 2 * HALF * (LANES_F if vec is vec_f else LANES_D)
     cdef Py_ssize_t size = sizeof(float) if vec is vec_f else sizeof(double), i = start, n, r, c, first = 0
     cdef vec* values = <vec*> scratch.values

@@ -34,7 +34,8 @@ ctypedef struct scratch_t:
     double* change     # the change of each variable by the solution of the smaller problem
     void* K            # the kernel matrix of the smaller problem, float or double
 
-# The limits at which `solve` ends; it subtracts the steps and visits that it makes from `steps` and `looks`.
+# The limits at which `solve` ends. It subtracts the steps that it takes from `steps`, and the visits of rows that they
+# make from `looks`.
 ctypedef struct limits_t:
     double tol      # in: the violation of the optimality conditions at which steps end
     int64_t steps   # in: the most steps; out: how many of them are left
@@ -84,7 +85,7 @@ cdef inline void add_rows(
 
 
 cdef inline Py_ssize_t choose_rows(const dual_t* d, int64_t* row_out) noexcept nogil:
-    """Write the numbers of the rows that are free or violate optimality at a bound; returns how many there are."""
+    """Write the numbers of rows that are free (between bounds) or violate optimality at a bound; returns how many."""
     cdef ends_t ends = find_ends(d)
     cdef Py_ssize_t i, n = 0
     for i in range(d.n):

@@ -25,7 +25,7 @@ cdef enum:
     SOLVED
     STOPPED     # the solver was stopped by max_iter or by the user's callback
     DOUBTFUL    # rounding may have changed the gradient of the objective too much for the tolerance
-    SLOW        # the pair takes too many visits of rows, and is left to the methods of `smo.py`
+    SLOW        # the pair takes too many visits of rows in the compiled solver, and is left to the methods of `smo.py`
 
 # The number of steps, divided by the number of rows, after which the gradient has too many rounding errors to be
 # trusted.

@@ -106,7 +106,7 @@ cdef inline ends_t ends_of(const least_t* rise, vec_d fall) noexcept nogil:
 
 
 cdef inline ends_t find_ends(const dual_t* d) noexcept nogil:
-    """The least gradient of a variable that may rise, and the largest gradient of a variable that may fall."""
+    """The least gradient of a variable below its upper bound, and the largest of a variable above its lower bound."""
     cdef Py_ssize_t v
     cdef least_t least
     cdef vec_d most = spread_d(-INFINITY), at = lane_numbers()
