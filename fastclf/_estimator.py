@@ -124,7 +124,7 @@ class Estimator(DeclaredState):
     _is_ours = True
     _fitted_names = frozenset()
 
-    _estimator_type = None  # scikit-learn's name of the kind of estimator, such as "classifier", or None
+    _estimator_type = None  # scikit-learn's name of the kind of estimator, such as "classifier"; None: no kind
 
     _has_shortcuts = False
 

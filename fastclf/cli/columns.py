@@ -9,9 +9,9 @@ from .._dates import DAY, as_dates, floats, some
 from ..table import Table, is_number, texts
 from .text_formats import DECIMAL_COMMA
 
-# A column of texts is an id if it has more than _LEAST_TEXTS different texts, and more than the share _MOST of its
-# texts are different. It is a column of numbers, with faults, if at least the share _MOST of more than _LEAST_TEXTS
-# texts is numbers.
+# A column of texts is an id of the rows if it has more different texts than _LEAST_TEXTS, and their share of all its
+# texts is above _MOST. A column of more texts than _LEAST_TEXTS is one of numbers if at least the share _MOST of them
+# are numbers; its other texts count as missing.
 _LEAST_TEXTS = 20
 _MOST = 0.9
 

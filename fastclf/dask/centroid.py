@@ -38,7 +38,7 @@ def class_weights(model, rows, codes, weight, bounds, n_classes):
 
 
 def _entries(number, arrays, reader, classes):
-    """(rows, for each stored value the class and the weight of its row) of a sparse partition; None without rows."""
+    """A sparse partition's (rows, each stored value's class, each stored value's weight); None if no row is used."""
     with naming(number):
         read = reader.read(*arrays)
     if read is None:

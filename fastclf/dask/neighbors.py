@@ -69,7 +69,8 @@ class Found(NamedTuple):
 
     distances: np.ndarray  # (n_queries, m) float64: the distances of a query's m neighbours
     rows: np.ndarray  # (n_queries, m) intp: the numbers of a query's m neighbours among the fitted rows
-    targets: np.ndarray | None  # (n_queries, m, n_outputs): the targets of a query's m neighbours, or None
+    # (n_queries, m, n_outputs): the targets of a query's m neighbours; None if the rows have no targets
+    targets: np.ndarray | None
     weight: np.ndarray | None = None  # (n_queries, m) float64: the weights of a query's m neighbours; None: all are 1
 
 
@@ -432,7 +433,7 @@ class _Neighbors(OnDask):
         return [chain(part)[order] for part in zip(*found)]
 
     def _lazily(self, X, search, empty, finish, *arguments):
-        """The answer as Dask arrays; empty: arrays of length 0 with its types, or None to find them by a search."""
+        """The answer as Dask arrays; empty: arrays of length 0 of its types; None: a search for one row shows them."""
         state = self._known()
         X = as_rows(X, "X", type(self).__name__)
         if X.shape[1] != state.n_features_in_:

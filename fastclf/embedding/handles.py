@@ -295,7 +295,7 @@ def _search_addresses(form):
 class Front(NamedTuple):
     """What happens to a row before its model: the arrays of `table_t` in `src_cython/_model.pxd`."""
 
-    names: list | None = None  # the names of the columns that the model was fitted to, or None
+    names: list | None = None  # the names of the columns that the model was fitted to; None: there are no names
     categories: list | None = None  # for each column the list of its categories, or None for a column of numbers
     mean: np.ndarray | None = None
     spread: np.ndarray | None = None

@@ -219,8 +219,8 @@ class Part(NamedTuple):
     """Rows for a fit or for a prediction."""
 
     X: object  # rows in a form that estimators take, such as an array or a table
-    y: object  # the targets in a form that estimators take, or None
-    targets: np.ndarray | None  # y as an array, or None without y
+    y: object  # the targets in a form that estimators take; None if the scored rows have none
+    targets: np.ndarray | None  # y as an array; None if the scored rows have no y
     params: dict | None = None  # further arguments for a scorer that is the user's function
 
 

@@ -37,17 +37,17 @@ _SAMPLED_BYTES = 1 << 26
 # The number of iterations of Lloyd's algorithm, which moves the centres of the cells.
 _ITERATIONS = 6
 
-# In a search for at most _ALONE queries, the filter, which reads all codes in order, answers each query whose near
-# cells have more than this share of all codes.
+# In a search for few queries, at most _ALONE, a query whose near cells have more than the share _MOST_ALONE of all
+# codes is answered by the filter, which is then faster because it reads all codes in order.
 _MOST_ALONE = 0.8
 _ALONE = 4
 
-# In a search for more than _ALONE queries, the filter, which reads each code once for many queries, answers each query
-# whose near cells have more than this share of all codes.
+# In a search for many queries, a query whose near cells have more than this share of all codes is answered by the
+# filter, which is then faster because it reads each code only once for many queries.
 _MOST_OF_MANY = 0.2
 
-# Once at least this number of queries of a block, and more than half of the queries so far, have been left to the
-# filter, the rest of the block is left to the filter, too.
+# Once at least this number of queries of a block, and more than half of its queries so far, have been left to the
+# filter, the block's further queries are left to the filter, too, without a try by cells.
 _TRIED = 16
 
 # The largest number of queries in a block; also the largest number that the filter answers at once.

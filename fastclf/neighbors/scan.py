@@ -28,7 +28,7 @@ class Queries(NamedTuple):
     """
 
     query: np.ndarray  # (n_queries, d) float64: the queries for exact distances
-    # (n_queries rounded up to a multiple of GROUP, d), dtype of X: the queries for screens (approximate distances)
+    # (n_queries rounded up to a multiple of 4, d), dtype of X: the queries for screens (approximate distances)
     screen_query: np.ndarray
     # (n_queries,) float64: the distance between each query and its rounded copy in `screen_query`; for 'dot' the norm
     # of each query
@@ -46,7 +46,7 @@ class Pass:
         # `search` is the user's Search, `queries` are the Queries of one of its blocks, and `found`, an object Heaps or
         # Hits, collects their neighbours
         self.search, self.queries, self.found = search, queries, found
-        # (n_queries rounded up to a multiple of GROUP,) float64: the limit of each query's screens, which are
+        # (n_queries rounded up to a multiple of 4,) float64: the limit of each query's screens, which are
         # approximate distances. A row whose screen exceeds the limit is farther away than the query's k nearest rows so
         # far, or than the radius. The limit is infinity at first; -1, which all screens exceed, for padding.
         self.bound = np.full(len(queries.screen_query), -1.0)

@@ -186,7 +186,7 @@ class OneHotEncoder(FeatureMap):
         return rare
 
     def _dropped(self, categories, groups, infrequent):
-        """For each feature the number of the group whose column `drop` omits, or -1."""
+        """For each feature the number of the group whose column `drop` omits; -1 if it omits none of the columns."""
         size = np.array([group.max(initial=-1) + 1 for group in groups])
         if self.drop is None:
             return np.full(len(groups), -1)

@@ -22,7 +22,7 @@ _MOST = 2**63 - 1
 # For k of at least this number, the binomial coefficient "2 k over k" exceeds 2^63 - 1.
 _MANY = 70
 
-# Column indices may exceed 2^31 - 1 in the matrices of this module, unlike in those of the classifiers.
+# Column indices of the sparse matrices of this module may exceed 2^31 - 1, the limit that classifiers have for theirs.
 _as_wide_rows = partial(as_rows, most=_MOST)
 
 

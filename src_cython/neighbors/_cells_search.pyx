@@ -156,7 +156,7 @@ cdef inline void list_range(cells_t* c, Py_ssize_t cell, double reached) noexcep
 cdef bint list_others(
     const celled_t* metric, cells_t* c, const search_t* s, const filter_t* f, Py_ssize_t home, double home_square
 ) noexcept nogil:
-    """List the panels, of all cells not yet searched, that may have near rows; return whether these are few enough."""
+    """List the panels, of cells not yet searched, that may have near rows; return whether they are few enough."""
     cdef double reached = reach(metric, s, f, 0), twice
     cdef Py_ssize_t cell, i, n_panels = 0
     measure_centers(c, c.center + home * f.width, f.width, c.home_far)

@@ -72,9 +72,9 @@ ctypedef struct walk_t:
     Py_ssize_t* height            # the number of nodes on the stack
     Py_ssize_t* n_hits            # the number of hits, rows found within the radius of their query, in the buffer
     Py_ssize_t* n_kept            # the number of hits in the buffer that belong to completed queries
-    # (STACK,): for each node on the stack the screen of its box, a lower bound of its rows' distances
+    # (size of the stack,): for each node on the stack the screen of its box, a lower bound of its rows' distances
     double* near
-    # (STACK,): for each node on the stack a single number made of the node's number in its level, its level, and
+    # (size of the stack,): for each node on the stack a number made of the node's number in its level, its level, and
     # whether it is on the path from the home to the root
     Py_ssize_t* node
 
@@ -493,7 +493,7 @@ cdef int find_block(
 
 
 cdef int find_rows(const model_t* model, const raw_search_t* raw) noexcept nogil:
-    """Find the k nearest rows of at most QUERIES queries, nearest first, by the kd-tree of a model."""
+    """Find the k nearest rows of each query of a block, nearest first, by the kd-tree of a model."""
     cdef const void* panels = model.neighbors.panels
     cdef const void* boxes = model.neighbors.boxes
     if model.neighbors.narrow:

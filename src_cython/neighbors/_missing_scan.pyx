@@ -15,7 +15,7 @@ PANEL_ROWS = 2 * LANES_D
 
 
 cdef inline double limit_of(double tau) noexcept nogil:
-    """An upper bound of the squares of distances up to `tau`, with a margin for rounding; NaN if `tau` is infinite."""
+    """The limit of squared distances for neighbours within `tau`, with a margin for rounding; NaN for no limit."""
     return NAN if tau == INFINITY else tau * tau * (1 + 1e-15) + 1e-300
 
 

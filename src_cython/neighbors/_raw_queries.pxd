@@ -18,7 +18,7 @@ cdef enum:
 
 
 cdef inline Py_ssize_t scratch_bytes(Py_ssize_t d) noexcept nogil:
-    """The scratch space that `prepare` and one panel need for QUERIES queries, in bytes."""
+    """The scratch space, in bytes, that `prepare` and one panel of rows need for the largest block of queries."""
     return (8 * QUERIES + PANEL_BYTES) * d + 32 * QUERIES + 256
 
 

@@ -292,7 +292,7 @@ def scan(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, metric, st
 
 
 cdef int find_block(const model_t* model, const raw_search_t* raw, const floating* X) noexcept nogil:
-    """Find the k nearest rows of at most QUERIES queries, by one pass over all rows."""
+    """Find the k nearest rows of each query of a block, as heaps, by one pass over all rows."""
     cdef search_t s
     cdef metrics_t m = metrics_of(model)[0]
     cdef char* scratch = raw.scratch
@@ -310,7 +310,7 @@ cdef int find_block(const model_t* model, const raw_search_t* raw, const floatin
 
 
 cdef int find_rows(const model_t* model, const raw_search_t* raw) noexcept nogil:
-    """Find the k nearest rows of at most QUERIES queries, nearest first, by a scan of all rows of a model."""
+    """Find the k nearest rows of each query of a block, nearest first, by a scan of all rows of a model."""
     if model.neighbors.narrow:
         return find_block(model, raw, <const float*> model.neighbors.X)
     return find_block(model, raw, <const double*> model.neighbors.X)

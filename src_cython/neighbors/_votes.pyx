@@ -239,7 +239,7 @@ def elect_each(
     ballot, const double[::1] weight, const Py_ssize_t[:] codes, Py_ssize_t n_classes, bint nearer,
     Py_ssize_t[:, ::1] best_out,
 ):
-    """Leave-one-out: best_out[rows[q], k - 1] = the class that k neighbours elect; weight: (n_rows,) or None."""
+    """Write best_out[rows[q], k - 1]: the class that k neighbours elect; weight: a weight per fitted row, or None."""
     cdef const Py_ssize_t[::1] rows = ballot.rows
     cdef double[:, ::1] scratch = np.zeros((2, n_classes))
     cdef ballot_t b
@@ -284,7 +284,7 @@ def elect_each(
 
 
 def average_each(ballot, const double[::1] weight, const double[:, ::1] y, double[:, :, ::1] mean_out):
-    """Leave-one-out: mean_out[rows[q], k - 1] = the mean targets of k neighbours; weight: (n_rows,) or None."""
+    """Write mean_out[rows[q], k - 1]: the mean targets of k neighbours; weight: a weight per fitted row, or None."""
     cdef const Py_ssize_t[::1] rows = ballot.rows
     cdef Py_ssize_t n_outputs = y.shape[1]
     cdef double[::1] sums = np.empty(n_outputs)
