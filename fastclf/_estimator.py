@@ -21,7 +21,7 @@ def clone(estimator):
         try:
             return copy.deepcopy(estimator)
         except (TypeError, ValueError):
-            return estimator  # an object that cannot be copied, such as a compiled function, is shared
+            return estimator  # an object that cannot be copied, such as a compiled function, is shared with the clone
     if hasattr(estimator, "__sklearn_clone__"):
         return estimator.__sklearn_clone__()
     return type(estimator)(**{name: clone(value) for name, value in estimator.get_params(deep=False).items()})

@@ -72,7 +72,7 @@ def main(argv=None):
         except RequestError as error:
             _tell("error", error)
             return 2
-        except BrokenPipeError:  # the program that reads the results, such as head, has ended
+        except BrokenPipeError:  # a program that reads standard output, such as head, has ended
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 1
         except UnicodeEncodeError as error:

@@ -139,7 +139,7 @@ def recipes(X, places):
     """
     there = places.places()
     limited = bool(there) and all(place.memory for place in there)
-    # the size of an array with chunks of unknown size is NaN
+    # `not ... >` is also true if nbytes is NaN, as for an array with chunks of unknown size
     if not limited or not _is_array(X) or not X.nbytes > sum(place.memory for place in there) / 2:
         return None
     from dask._task_spec import convert_legacy_graph, cull

@@ -144,7 +144,7 @@ class DecisionBoundaryDisplay:
         A display with a `response` draws it by `plot_method`, 'contourf', 'contour' or 'pcolormesh', with the other
         options for matplotlib.
         """
-        if isinstance(X, str):  # scikit-learn's signature, in which plot_method and ax come first
+        if isinstance(X, str):  # the arguments are in scikit-learn's order: plot_method, ax
             plot_method, X, ax, y = X, None, ax if y is None else y, None
         if self.response is not None:
             surface = Surface(*(getattr(self, name) for name in Surface._fields))

@@ -85,7 +85,7 @@ def plane(X, grid_resolution, eps):
     rows = as_float64(X, "X")
     if rows.ndim != 2 or rows.shape[1] != 2:
         came = f"n_features must be equal to 2. Got {rows.shape[1] if rows.ndim == 2 else rows.shape} instead"
-        raise ValueError(f"{came}: X has shape {rows.shape}; two features are wanted for a picture of the plane")
+        raise ValueError(f"{came}: X has shape {rows.shape}; two features are wanted for a picture with two axes")
     if len(rows) == 0:
         raise ValueError("X has no row; at least one is wanted")
     require_finite(rows, "X", "DecisionBoundaryDisplay")

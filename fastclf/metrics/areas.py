@@ -39,7 +39,7 @@ def _require_indicators(y_true):
 
 
 def _over_columns(area, indicators, score, average, weight):
-    """The function `area` of each label's column or, for average "samples", of each row, averaged by `average`."""
+    """The areas, by the function `area`, of labels' columns or, for average "samples", of rows; or their mean."""
     _require_indicators(indicators)
     if indicators.shape != score.shape:
         raise ValueError(

@@ -174,8 +174,8 @@ def simplicity(combination, params, simpler):
         values = [other[name] for other in params if name in other]
         if direction is None or not all(isinstance(v, (int, float, np.number)) or v is None for v in values):
             continue
-        # None means no limit (max_depth) or no penalty (shrink_threshold): it is the least simple of a parameter's
-        # values
+        # None, which stands for no limit (max_depth) or no penalty (shrink_threshold), counts as the least simple of
+        # the parameter's values
         none = np.inf if direction == "smaller" else -np.inf
         numbers = sorted({none if v is None else float(v) for v in values}, reverse=direction == "smaller")
         total += numbers.index(none if value is None else float(value))

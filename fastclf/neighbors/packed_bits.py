@@ -126,7 +126,8 @@ class BitPass(NamedTuple):
 
     search: Search
     query: np.ndarray  # (n_queries, n_words) uint64: the bits of each query, then zeros up to a whole word
-    ones: np.ndarray | None  # (n_queries,) intc: the number of ones in each query; None for 'hamming'
+    # (n_queries,) intc: the number of ones in each query; None for 'hamming', which does not read it
+    ones: np.ndarray | None
     found: Heaps | Hits
     # (n_queries, 2) uint64: scratch space for the limit of the number of differing bits beyond which a row is no
     # neighbour of a query
@@ -154,7 +155,7 @@ class Bits(Index):
 
     def __init__(self, X, metric):
         super().__init__(X, metric)
-        # (n_rows,) intc: the number of ones in each row; None for 'hamming'
+        # (n_rows,) intc: the number of ones in each row; None for 'hamming', which does not read it
         self._ones = None if metric.name == "hamming" else X.ones()
 
     def _check_rest(self, sizes, entries):

@@ -92,7 +92,7 @@ class RadiusNeighborsClassifier(LabelledRows, RadiusVoters, Classifier):
         }
 
     def _outlier_labels(self, classes, codes, weight):
-        """A list with the label of outliers for each output, from the parameter `outlier_label`; None if it is None."""
+        """The label of outliers for each output, in a list, by the parameter `outlier_label`; None if that is None."""
         label = self.outlier_label
         if label is None:
             return None

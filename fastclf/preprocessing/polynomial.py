@@ -75,7 +75,7 @@ class PolynomialFeatures(FeatureMap):
         return tags
 
     def _degrees(self):
-        """The pair (least degree of a product of features, at least 1; greatest degree)."""
+        """A pair: the least degree of a product, at least 1 (the bias column is separate), and the greatest degree."""
         degree = self.degree
         pair = isinstance(degree, Sequence) and not isinstance(degree, str) and len(degree) == 2
         if not pair and not hasattr(degree, "__index__"):

@@ -61,8 +61,8 @@ ctypedef struct bits_t:
     Py_ssize_t n_words         # the number of 64-bit words that hold the n_bytes bytes of a query, and zeros after them
     Py_ssize_t n_bits
     const uint64_t* Q          # (n_queries, n_words): the bits of the queries, packed into words
-    const int* ones            # (n,): the number of ones in each row; NULL for Hamming
-    const int* query_ones      # (n_queries,): the number of ones in each query; NULL for Hamming
+    const int* ones            # (n,): the number of ones in each row; NULL for Hamming, which does not read it
+    const int* query_ones      # (n_queries,): the number of ones in each query; NULL for Hamming, which needs none
     # (n_queries,): each query's limit: a row that differs from the query in more bits is no neighbour
     limit_t* limit
 
@@ -175,7 +175,8 @@ cdef void scan_panels(
             count0 = count1 = spread_b(0)
             i = 0
             while i < b.n_words:
-                last = min(i + 31, b.n_words)  # a counter of one byte can hold 31 counts, each at most 8
+                # each byte of a sum counts the bits that differ in one byte of at most 31 words, so at most 248 bits
+                last = min(i + 31, b.n_words)
                 bytes0 = bytes1 = spread_b(0)
                 while i < last:
                     spread_q = spread_b(q[i])

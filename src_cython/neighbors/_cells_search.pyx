@@ -200,7 +200,7 @@ cdef int search_cells(
     const celled_t* metric, cells_t* c, search_t* s, filter_t* f, const floating* X, Py_ssize_t* budget,
     Py_ssize_t* home
 ) noexcept nogil:
-    """Continue the search for one query until it is answered or left to another index, or the budget is spent."""
+    """Continue a query's search until it is answered, left to another index, or `budget`, in panels, is spent."""
     cdef Py_ssize_t* at = c.position
     cdef Py_ssize_t cell, last
     if at[N_CELLS] < 0:

@@ -153,7 +153,7 @@ cdef double exact_form(const formula_t* f, const double* x, const double* q) noe
             for k in range(f.d):
                 inner += f.V[j * f.d + k] * (x[k * ROWS] - q[k])
             s += t * inner
-    if not isfinite(s):  # a term has overflowed
+    if not isfinite(s):  # a term of the sum has overflowed, so that the distance is infinity
         return INFINITY
     return sqrt(s) if s > 0 else 0  # rounding may make the sum slightly negative, which would have the root NaN
 
@@ -205,7 +205,7 @@ cdef unsigned int near_quotients(const formula_t* f, const double* q, double tau
         s0 = s0 / b0
         s1 = s1 / b1
         most = larger(b0, b1)
-    # a row may be near if its screen (approximate distance) is at most tau, or is NaN
+    # a row may be near if its screen (approximate distance) is at most `tau`, the largest distance wanted, or is NaN
     near = at_most_d(s0, spread_d(tau)) | at_most_d(s1, spread_d(tau)) << LANES_D
     near |= ~(at_most_d(s0, s0) | at_most_d(s1, s1) << LANES_D)
     if at_most_d(spread_d(INFINITY), most):

@@ -68,7 +68,7 @@ ctypedef struct walk_t:
     const tree_t* tree
     const Py_ssize_t* order       # (n_queries,): the order in which queries are answered
     const Py_ssize_t* homes       # (n_queries,): the home of each query, the node at which its walk begins
-    Py_ssize_t* n_begun           # the number of queries begun so far
+    Py_ssize_t* n_begun           # the number of queries whose walks have begun so far
     Py_ssize_t* height            # the number of nodes on the stack
     Py_ssize_t* n_hits            # the number of hits, rows found within the radius of their query, in the buffer
     Py_ssize_t* n_kept            # the number of hits in the buffer that belong to completed queries
