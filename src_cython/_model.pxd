@@ -55,7 +55,8 @@ ctypedef struct column_t:
     int criterion
     Py_ssize_t min_leaf
     Py_ssize_t* cut              # written: the number of rows on the left of the best split; -1: there is no split
-    double* threshold            # written if there is a split: values up to this threshold go left
+    # written, if there is a split: the threshold of the best split, up to which values go left
+    double* threshold
     double* score                # written: the score of the best split, which is larger for purer sides
     char* scratch                # scratch space for 2 n + 3 n_classes doubles and their alignment
 
@@ -114,7 +115,8 @@ ctypedef struct neighbors_t:
     const float* axes
     const float* axes_t
     encode_f encode
-    # the search that compares queries with every row; it is called where codes would save no time
+    # the search that compares each query with every row; it is called instead of a search by codes that would save no
+    # time
     search_f scan
     # the next fields are the arrays of a kd-tree, which `fastclf/neighbors/kdtree.py` explains
     const void* panels
@@ -131,8 +133,7 @@ ctypedef struct bayes_t:
     Py_ssize_t width             # the number of classes, rounded up to a multiple of a SIMD vector's length
     # (n_outputs,) for each class the log joint, log P(x, class), before the terms of the row's features are added
     const double* begin
-    # (padded n_classes,) zeros, which take the place of the constant terms where kernels add them, if `begin` includes
-    # these already
+    # (padded n_classes,) zeros, the constant terms for kernels to add if `begin` already includes all constant terms
     const double* zero
     # (padded n_classes,) for each class the sum over the features of the constant terms of Gaussian log densities;
     # NULL: the model is not Gaussian
@@ -140,7 +141,7 @@ ctypedef struct bayes_t:
     # (n_features, padded n_classes) the mean of each feature in each class; NULL: the model is not Gaussian
     const double* mean
     # (n_features, padded n_classes) for each class the coefficient of each feature's value or, in a Gaussian model, of
-    # its squared distance from the mean; for categories, a row of log probabilities for each category of each feature
+    # its squared distance from the mean; for categorical features a row of log probabilities for each category
     const double* weight
     # (n_features + 1,) the row of `weight`, here a table of log probabilities, at which each feature's categories
     # begin; NULL: features are numbers
@@ -154,7 +155,8 @@ ctypedef struct bayes_t:
     # (n_features, padded n_classes) 1 if the feature value 0 has probability 0 in the class, so that the class is
     # impossible, else 0; NULL: all entries would be 0
     const double* wanted
-    # (n_outputs,) for each class the number of features whose value 0 makes the class impossible
+    # (n_outputs,) for each class the number of features whose value 0 makes the class impossible, so that a row needs
+    # all of them above 0
     const double* n_wanted
     normalise_f normalise
 

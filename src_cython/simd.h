@@ -182,7 +182,7 @@ static inline double largest_d(vec_d a) { return _mm512_reduce_max_pd(a); }
 FOLD(sum, add)
 FOLD(largest, max)
 #undef FOLD
-#elif defined(NEON) /* NEON adds a vector by halves, with the same bits as the loop for other processors */
+#elif defined(NEON) /* NEON's sum of a vector adds halves, and so has the same bits as the loop for other processors */
 static inline double sum_f(vec_f a)
 {
     return vaddv_f32(vadd_f32(vget_low_f32((float32x4_t)a), vget_high_f32((float32x4_t)a)));

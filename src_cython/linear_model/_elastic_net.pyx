@@ -29,7 +29,7 @@ cdef inline double violation_of(double u, double G, double edge) noexcept nogil:
 
 
 cdef inline double minimum(double u, double G, double h, double edge) noexcept nogil:
-    """The coordinate's value where quadratic + L1 term is least; h > 0: the second derivative of the quadratic."""
+    """The coefficient where a quadratic with an L1 term is least, given all others; h > 0: its second derivative."""
     cdef double z = h * u - G
     if z > edge:
         return (z - edge) / h
@@ -79,8 +79,8 @@ cdef struct state_t:
     const long long* starts
     const int* rows          # the row number of each entry of the sparse columns
     const double* x          # the values of the entries of sparse columns, or the dense columns (p, n)
-    # (K, n): for each of K classes the weight of each row times p (or p (1 - p), for K = 1), where p is the row's
-    # probability of the class
+    # (K, n): for each of K classes the weight of each row times p (times p (1 - p) if K is 1), where p is the
+    # probability of the class in the row
     const double* weight
     const double* share      # (K, n): the probability p of each of K classes for each of n rows; used with K > 1
     # (K, n): for each of K classes the change of each row's score since the sweeps of coordinate descent began; updated

@@ -69,7 +69,8 @@ cdef struct pass_t:
     # (K, ld) K sets of parameters, each of d + 1 numbers padded to ld; for sparse rows (d + 1, width)
     const double* W
     curvature_t curvature
-    # whether the pass also finds the least margin of all rows: the score of a row's class minus the best other score
+    # whether the pass also finds the least margin of all rows: the score of a row's class minus the best other score,
+    # or label times score for two classes
     bint margins
     # (3,) the sum of the losses, the least margin, and the derivative with respect to the intercept; the last is
     # computed only by `pass_plain`, whose gradient leaves it out
@@ -82,9 +83,7 @@ cdef struct pass_t:
     # scores, from which the caller computes the gradient; NULL: the gradient is added to `grad`
     double* residuals
     # the fields from `s` on are scratch space for one panel of rows
-    # (K, ROWS): the scores of a panel's rows for K classes, later replaced by the losses' derivatives with respect to
-    # them
-    double* s
+    double* s                  # (K, ROWS): a panel's scores, then the losses' derivatives with respect to these
     # (ROWS,): the weight of each row of a panel; 0 for the rows by which the last panel is filled up
     double* weight
     # (ROWS,): for two classes the second derivative of each row's weighted loss with respect to the score; for more
@@ -288,7 +287,7 @@ cdef void fill_az(pass_t* p, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
 
 @cdivision(True)  # the debug build's check for division by zero is off: it does not compile for SIMD results
 cdef inline vec_d curvature_of(const pass_t* p, Py_ssize_t k, Py_ssize_t m, Py_ssize_t v) noexcept nogil:
-    """The second derivatives of weighted losses with respect to the scores of classes k and m, for vector v of rows."""
+    """The second derivatives of weighted losses by the scores of classes k and m, for the rows of SIMD vector v."""
     cdef Py_ssize_t j
     cdef vec_d s, a
     cdef vec_d inverse = (<const vec_d*> p.bend)[v]
@@ -323,7 +322,10 @@ cdef void add_curvature(pass_t* p) noexcept nogil:
 
 
 cdef void link(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
-    """Add a panel's losses, and replace its scores by derivatives, which `finish_residual` completes if K > 1."""
+    """Add a panel's losses, and replace its scores by the losses' derivatives, which are only complete if K = 1.
+
+    `finish_residual` completes them if K > 1.
+    """
     cdef Py_ssize_t i
     for i in range(n_rows):
         p.weight[i] = 1 if p.weights is NULL else p.weights[first + i]

@@ -103,7 +103,7 @@ ctypedef struct shrinking_t:
 
 cdef enum:
     # in blocks of n times this number of rows, for n hyperplanes, the largest squared norm of a row is updated first;
-    # then the hyperplanes learn from these rows, which are still in a cache
+    # then the hyperplanes learn from the rows of the block, which are still in a cache
     MEASURED = 64
 
 cdef double[2] SIGN = [-1, 1]  # the sign of a label is looked up, because a processor cannot predict a branch on labels
@@ -188,7 +188,10 @@ cdef Py_ssize_t learn(
 cdef void learn_dense(
     const rows_t* r, const hyperplanes_t* p, epoch_t* s, const floating* data, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
-    """Learn from dense rows with one hyperplane, if neither averages nor runs without a mistake nor a log are kept."""
+    """Learn from dense rows with one hyperplane, in an epoch that records no averages, runs or mistakes.
+
+    Runs are those of samples without a mistake, of which the pocket algorithm needs the longest.
+    """
     cdef Py_ssize_t d = r.d, sample, later, after, row = start if r.order == NULL else r.order[start]
     cdef const floating* x = data + row * d
     cdef const floating* following
@@ -235,7 +238,10 @@ cdef void learn_sparse(
     const rows_t* r, const hyperplanes_t* p, epoch_t* s, Py_ssize_t k, const floating* data, Py_ssize_t start,
     Py_ssize_t stop,
 ) noexcept nogil:
-    """Learn from sparse rows with hyperplane k, if neither averages nor runs without a mistake nor a log are kept."""
+    """Learn from sparse rows with hyperplane k, in an epoch that records no averages, runs or mistakes.
+
+    Runs are those of samples without a mistake, of which the pocket algorithm needs the longest.
+    """
     # Arguments: more than 8, because `learn` passes on all of its arguments, and the number k of the hyperplane.
     cdef Py_ssize_t sample, row, n
     cdef const int* index

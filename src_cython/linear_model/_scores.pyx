@@ -206,8 +206,8 @@ cdef void score_few_by_column(
 ) noexcept nogil:
     """Write a sparse row's scores if a SIMD vector has more lanes than there are classes; W is stored by column."""
     cdef Py_ssize_t e, i, j, K = s.n_classes, stride = s.column_stride
-    # the number of first columns whose coefficients of all classes can be loaded as a whole SIMD vector; for the other
-    # columns a vector would extend beyond the end of W
+    # the number of columns, from the first on, whose coefficients of all classes can be loaded as a whole SIMD vector;
+    # for later columns the vector would extend beyond the end of W
     cdef Py_ssize_t whole = X.n_columns - (LANES_D - K + stride - 1) // stride
     cdef double lanes[LANES_D]
     cdef vec_d sums = spread_d(0)

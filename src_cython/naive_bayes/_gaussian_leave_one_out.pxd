@@ -76,7 +76,10 @@ cdef inline void leave_out_rows(
     const gaussians_t* g, const rows_t* X, const int32_t* code, Py_ssize_t start, Py_ssize_t stop, left_out_t* out,
     double* scratch
 ) noexcept nogil:
-    """Predict each of the rows [start, stop) by a model fitted without it; `scratch` has 4 (d + width) doubles."""
+    """Predict each of the rows [start, stop) by a model fitted without this row.
+
+    `scratch` has space for four rows and their log joints, which are 4 (d + width) doubles.
+    """
     cdef Py_ssize_t d = g.d, i, j, r, first = start
     cdef double share = 1 / (g.count[g.n_classes] - 1), t, delta
     cdef const double* centre = g.mean + g.n_classes * d

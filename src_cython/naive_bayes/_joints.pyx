@@ -257,7 +257,7 @@ def squares(
     X, const double[:, ::1] mean, const double[:, ::1] weight, const double[::1] constant,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] joint
 ):
-    """Add Gaussian log densities to rows [start, stop) of the log joints; parameters have padded classes."""
+    """Add Gaussian log densities to rows [start, stop) of the log joints; parameters are padded with zeros."""
     cdef rows_t rows = rows_of(X)
     cdef joints_t to = joints_of(joint, mean.shape[1], start, stop)
     cdef double[::1] scratch = np.empty(4 * rows.d)
@@ -269,7 +269,7 @@ def products(
     X, const double[:, ::1] coef, const double[::1] constant, threshold,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] joint
 ):
-    """Add linear scores to rows [start, stop) of the log joints; x above `threshold`, unless None, is 1, else 0."""
+    """Add linear scores to the log joints of rows [start, stop); with a `threshold`, x is 1 above it, else 0."""
     cdef double limit = 0 if threshold is None else threshold
     cdef const double* above = NULL if threshold is None else &limit
     cdef rows_t rows = rows_of(X)

@@ -51,8 +51,7 @@ cdef inline double weight_of(const labelled_t* rows, Py_ssize_t i) noexcept nogi
 cdef struct moments_t:
     # (classes,) the sum of the weights of each class's rows; 0: no row has been added, and the shift is not set yet
     double* count
-    # (classes, d) for each class the row that is subtracted from its rows against cancellation: the first one that was
-    # added
+    # (classes, d) for each class the first of its rows, which is subtracted from all of its rows to avoid cancellation
     double* shift
     double* sums        # (classes, d) for each class the sum over its rows x, with weights w, of w (x - shift)
     double* squares     # (classes, d) for each class the sum over its rows x, with weights w, of w (x - shift)^2

@@ -56,7 +56,7 @@ ctypedef struct cutting_t:
     Py_ssize_t place
     Py_ssize_t best_feature
     best_t best
-    double threshold  # the threshold of the best cut of the node so far
+    double threshold  # the threshold of the best cut that has been found for the node so far
 
 ctypedef struct part_t:  # a growing subtree: pointers to the arrays of a `Part` of `growth.py`, and their lengths
     int32_t* nodes
@@ -110,7 +110,7 @@ cdef inline double threshold_between(double below, double above) noexcept nogil:
 
 
 cdef void start_node(cutting_t* c, const growth_t* g, Py_ssize_t n, double volume) noexcept nogil:
-    """Begin the search for the cut of a node of n rows; in a node too small for a split no feature is searched."""
+    """Begin the search for the cut of a node of n rows; if n is too small for a split, search no feature."""
     c.open, c.found, c.place, c.best_feature = True, False, g.min_leaf, -1
     c.feature = g.n_features if n < g.min_split or n < 2 * g.min_leaf or volume < 1e-250 else 0
     start_search(&c.best, -1e300)

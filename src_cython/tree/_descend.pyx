@@ -160,7 +160,7 @@ def is_tree(const int32_t[::1] right):
 
 
 def keep(const int32_t[::1] right, const uint8_t[::1] collapsed, uint8_t[::1] kept_out):
-    """Write a mask of the nodes that remain in the tree when the nodes marked in `collapsed` become leaves."""
+    """Write a mask of the nodes that remain in a pruned tree, in which the nodes marked in `collapsed` are leaves."""
     cdef Py_ssize_t i = 0, j, n = right.shape[0]
     with nogil:
         for j in range(n):

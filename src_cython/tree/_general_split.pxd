@@ -41,7 +41,8 @@ ctypedef struct order_t:  # the rows of a node in some order, which a cut divide
 ctypedef struct best_t:  # the best cut found so far of a node's rows in one order
     # the score of the best cut, rounded to 40 bits, so that scores that differ by rounding errors only are equal
     double score
-    double bar  # a cut whose score before rounding is below this cannot become the best
+    # a score limit a little below `score`: a cut with a lower score, before rounding, cannot become the best
+    double bar
     Py_ssize_t cut  # the number of rows that the best cut sends to the left; -1: there is no cut yet
 
 
@@ -105,7 +106,7 @@ cdef inline double fixed_scale(double bound) noexcept nogil:
 
 
 cdef inline bint heavy_enough(const growth_t* g, double left, double right) noexcept nogil:
-    """Whether the weights of the rows on both sides of a cut are above 0 and at least the minimum weight of a leaf."""
+    """Whether the weights of the rows on both sides of a cut are positive and at least the minimum weight of a leaf."""
     return left >= g.min_leaf_weight and right >= g.min_leaf_weight and left > 0 and right > 0
 
 
@@ -131,7 +132,7 @@ cdef inline double side_weight(const int64_t* all_rows, const int64_t* l, Py_ssi
 cdef inline double class_score(
     const growth_t* g, const int64_t* all_rows, const int64_t* l, double unit, double weight
 ) noexcept nogil:
-    """The term of a cut's score for one side of the cut, whose class weights are given as multiples of `unit`."""
+    """The term of a cut's score for one side; `unit`: the factor that turns stored class weights into weights."""
     cdef double score = 0, most, class_weight
     cdef Py_ssize_t c, o
     if g.criterion == GINI:
@@ -179,7 +180,7 @@ cdef inline double y_log(double y, double mean) noexcept nogil:
 
 
 cdef inline order_t with_sums_above_zero(const growth_t* g, const node_t* node, const order_t* order) noexcept nogil:
-    """Allow fewer cuts of an order: each output needs a positive y on both sides, as no Poisson leaf may predict 0."""
+    """The order, with cuts only where each side has a positive y of every output: no Poisson leaf may predict 0."""
     cdef Py_ssize_t n = node.stop - node.start, k, o
     cdef order_t kept = order[0]
     for o in range(g.n_outputs):
@@ -208,7 +209,7 @@ cdef inline double scale_of_sums(const growth_t* g, const node_t* node) noexcept
 cdef inline double score_of_sums(
     const growth_t* g, const node_t* node, const int64_t* l, double unit, double weight, double other
 ) noexcept nogil:
-    """A cut's score for squared error or Poisson; l: each output's sum on the left of weight * (y - mean) / unit."""
+    """A cut's score for squared error or Poisson; l: for each output, the left sum of weight * (y - mean) / unit."""
     cdef const double* m = node.values
     cdef double score = 0, total
     cdef Py_ssize_t o
@@ -231,7 +232,7 @@ cdef inline int64_t scaled_part(
 
 
 cdef inline void read_totals(const growth_t* g, node_t* node, const scratch_t* scratch) noexcept nogil:
-    """Set the node's scale and total, and its sums for each class or output in the second half of `scratch.sides`."""
+    """Set the node's scale and total for exact sums; write its class or output sums to `scratch.sides`, second half."""
     cdef const uint64_t* list = list_of(g, node.list, node.start)
     cdef Py_ssize_t n = node.stop - node.start, k, o, row
     cdef double scale = fixed_scale(node.weight), y

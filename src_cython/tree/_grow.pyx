@@ -244,7 +244,7 @@ cdef void find_varying(const growth_t* g, part_t* p, node_t* node, split_t* best
 
 
 cdef void find_drawn(const growth_t* g, part_t* p, const node_t* node, split_t* best) noexcept nogil:
-    """Find the best split over features in random order, until max_features that are not constant were tried."""
+    """Find the best split over features in random order, until max_features that vary in the node have been tried."""
     cdef Py_ssize_t i, f, other, tried = 0
     cdef uint64_t state = mixed(g.seed ^ node.path)
     best.feature = -1

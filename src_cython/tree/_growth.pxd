@@ -65,13 +65,13 @@ ctypedef struct growth_t:
 
 ctypedef struct node_t:
     Py_ssize_t start, stop, depth
-    Py_ssize_t list  # the number of a list that has all of the node's rows, in its range [start, stop)
-    Py_ssize_t n_constant  # the number of features known to be constant in the node
+    Py_ssize_t list  # the number of a sorted list whose range [start, stop) has all of the node's rows
+    Py_ssize_t n_constant  # the number of features that are known to have a single value in the node
     bint leaf  # whether the node stays a leaf, because its targets are equal or a limit forbids a split
     uint64_t path  # a hash of the path from the root to the node, the seed of the node's random draws
     double weight, impurity
-    # a power of 2 that multiplies y - mean before it is truncated to a whole number; sums of whole numbers have the
-    # same bits in any order of the rows
+    # a power of 2, the factor of y - mean before it is truncated to a whole number; sums of whole numbers have the same
+    # bits in any order of the rows
     double scale
     # the row that corrects truncation: the sum over the node's rows of y - mean, multiplied by `scale` and truncated,
     # is subtracted from the number of this row, so that the numbers add up to 0
@@ -88,7 +88,7 @@ ctypedef struct group_t:
     double mean
     Py_ssize_t start, stop
 
-ctypedef struct scratch_t:  # scratch space of the search for one node's split
+ctypedef struct scratch_t:  # scratch space of the search for a node's best split
     # (2 n_values,): for each class or output two sums over rows, for example on the left of a cut and in the node, from
     # which the cut is scored
     double* sides

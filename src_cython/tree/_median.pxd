@@ -8,7 +8,7 @@ ctypedef struct heap_t:
     double* keys
     double* weights
     Py_ssize_t n
-    # of the numbers in one heap of a running median, weight: the sum of weights; total: the sum of weight times key
+    # weight: the sum of the weights of the heap's numbers; total: the sum of weight times key, where the key is y or -y
     double weight, total
 
 ctypedef struct median_t:
@@ -67,7 +67,7 @@ cdef inline void median_add(median_t* m, double y, double weight) noexcept nogil
 
 
 cdef inline double median_of(const median_t* m) noexcept nogil:
-    """The weighted median of the added numbers: if halves weigh the same, the middle between their nearest numbers."""
+    """The weighted median of the added numbers; with half of the weight on each side of a gap, its middle."""
     if m.high.n > 0 and m.low.weight == m.high.weight:
         return (m.high.keys[0] - m.low.keys[0]) / 2
     return -m.low.keys[0]

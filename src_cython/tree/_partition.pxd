@@ -5,7 +5,8 @@ from libc.stdint cimport uint8_t, uint64_t
 from tree._growth cimport growth_t, is_short, length_of, list_of, row_of, same_value, set_length
 
 ctypedef struct halves_t:  # a node that is being split: its range of the sorted lists, and which children need lists
-    Py_ssize_t start, cut, stop  # in each list the left child has the range [start, cut), the right child [cut, stop)
+    # in each sorted list of the node, the left child gets the range [start, cut), the right child [cut, stop)
+    Py_ssize_t start, cut, stop
     # the feature of the split, whose list is partitioned already, so that it is skipped; -1: no list is partitioned yet
     Py_ssize_t feature
     # left, right: whether the left and the right child will be split further, and so need their ranges of the lists

@@ -349,7 +349,7 @@ cdef inline void read_end(
 cdef inline Py_ssize_t first_at_least(
     const growth_t* g, const uint64_t* list, uint64_t rank, Py_ssize_t low, Py_ssize_t high
 ) noexcept nogil:
-    """The first place in [low, high) of a sorted list whose item has at least this rank; `high` if there is none."""
+    """The first place in [low, high) of a sorted list at which an item's rank is at least `rank`; `high` if none is."""
     cdef Py_ssize_t middle
     while low < high:
         middle = (low + high) >> 1
@@ -363,7 +363,7 @@ cdef inline Py_ssize_t first_at_least(
 cdef inline Py_ssize_t far_end(
     const growth_t* g, const uint64_t* list, uint64_t item, Py_ssize_t inside, Py_ssize_t outside
 ) noexcept nogil:
-    """The last place with an item's value, by bisection from place `inside`, with it, to `outside`, without it."""
+    """The last place with an item's value on the way from `inside`, which has it, to `outside`, which has not."""
     cdef Py_ssize_t middle
     while outside - inside > 1 or inside - outside > 1:
         middle = (inside + outside) >> 1
@@ -466,7 +466,7 @@ cdef inline void scan(
     const growth_t* g, const node_t* node, const order_t* order, Py_ssize_t how, const scratch_t* scratch,
     split_t* split
 ) noexcept nogil:
-    """Replace `split` by the order's best cut if its score is higher, or equal and its feature is an earlier column."""
+    """Replace `split` by the order's best cut if its score is higher, or the same for an earlier feature."""
     cdef best_t best
     if order.first > order.last:
         return

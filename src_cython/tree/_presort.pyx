@@ -50,7 +50,7 @@ cdef enum:
     # this pass replaces the sorted keys of the column by items: the rank of the value, the class, and the row number
     RANKS = 9
 
-# the bit, above all row numbers, by which `pack` marks the first row of each distinct value of a column
+# the bit, above all row numbers, by which `pack` marks the first row of each distinct value in a column's list
 cdef uint32_t FIRST = <uint32_t> 1 << 31
 
 ctypedef struct sorting_t:  # the state of a sort of the columns [column, stop) of X
@@ -71,7 +71,7 @@ ctypedef struct sorting_t:  # the state of a sort of the columns [column, stop) 
     uint32_t* counts
     # the masks and shifts by which the parts of an item are read, as fields of a growth_t; its other fields are not set
     growth_t g
-    # the fields from `block` on are the progress of the sort, and change; those before describe the sort, and are fixed
+    # the fields from `block` on are the progress of the sort, and change; the fields before `block` stay the same
     Py_ssize_t block, block_end  # the columns [block, block_end) of X are those that are copied to contiguous memory
     Py_ssize_t column  # the number of the column that is being sorted
     int step  # the pass that is under way in the sort of the column, by its number from READ to RANKS
@@ -80,12 +80,13 @@ ctypedef struct sorting_t:  # the state of a sort of the columns [column, stop) 
     # length: the number of items of the column's list; n_equal: the number of the column's rows with the common value
     Py_ssize_t length, n_equal
     bint lacks  # whether the column has missing values
-    double value  # the most frequent value in a sample of the column; valid only if `repeated`
+    # the most frequent value in a sample of the column, which may be common in the column; undefined unless `repeated`
+    double value
     # whether a value occurs more than once in a sample of the column, so that it may be common enough to leave its rows
     # out of the sorted list
     bint repeated
     uint64_t* source  # the items that a pass of the radix sort reads
-    # the items that a pass of the radix sort writes, which are sorted by one more digit than those that it reads
+    # the items that a pass of the radix sort writes: the read items, sorted by one more digit
     uint64_t* target
     # in the pass RANKS, last: the key before the current one; n_ranks: the number of ranks, of distinct values, used so
     # far
@@ -114,7 +115,7 @@ cdef inline uint64_t upper_key(floating x) noexcept nogil:
 
 
 cdef bint is_repeated(const floating* x, Py_ssize_t n, double* value_out) noexcept nogil:
-    """Find the most frequent of SAMPLE evenly spaced values of a column; returns whether it occurs more than once."""
+    """Write the most frequent of SAMPLE evenly spaced values of a column; returns whether it is repeated in them."""
     cdef Py_ssize_t step = max(n // SAMPLE, <Py_ssize_t> 1), i, j, count, most = 0
     n = min(n, <Py_ssize_t> SAMPLE)
     for i in range(n):
@@ -218,7 +219,7 @@ cdef void sort_by_digit(
 
 
 cdef void sort_run(uint64_t* items, Py_ssize_t n, uint64_t* scratch, uint32_t* counts) noexcept nogil:
-    """Sort items by their upper 32 bits, as a stable sort."""
+    """Sort items by their upper 32 bits; items in which these are equal keep their order."""
     cdef uint64_t* source = items
     cdef uint64_t* target = scratch
     cdef uint64_t item

@@ -24,8 +24,8 @@ cdef int32_t melded(int32_t a, int32_t b, const double* key, int32_t* low, int32
             a, b = b, a
         place[0] = a
         place = &low[a]
-        # the larger root is taken: its children are swapped, and its former child in `high` is melded with the other
-        # heap
+        # of two heaps the one with the larger root stays on top: its children are swapped, and its former child in
+        # `high` is melded with the other heap
         low[a], high[a], a = high[a], low[a], high[a]
     place[0] = a if a >= 0 else b
     return root
