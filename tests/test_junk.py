@@ -9,6 +9,7 @@ import pandas
 import polars
 import pyarrow
 import pytest
+from every_call import calls
 from every_estimator import ESTIMATORS, FITTED, MIXED, X, Y, asked
 from forge import assemble, parts
 from fuzz import ALL_METHODS
@@ -59,6 +60,33 @@ def test_junk_in_a_parameter_gets_a_sentence(name):
                     called(getattr(each, method), asked(each))
             repr(fitted)
             fitted.set_params(**{parameter: value})
+
+
+def almost(value):
+    """Values of another type or shape than a fitted attribute has, with its contents."""
+    yield [value]
+    yield value, value
+    if isinstance(value, tuple | list):
+        yield from (list(value), tuple(value), value[:-1])
+        if all(isinstance(each, int | float) for each in value):
+            yield np.array(value)
+    if isinstance(value, np.ndarray):
+        yield from (value.tolist(), value.astype(object), value[None], value.ravel()[:1])
+        yield value.astype(np.float16 if value.dtype.kind in "iuf" else object)
+    if isinstance(value, int | float | str):
+        yield from (str(value), np.array([value, value]))
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_fitted_attribute_of_another_type_gets_a_sentence(name):
+    make, *data = ESTIMATORS[name]
+    fitted, methods = make().fit(*data), calls(name)
+    for attribute in vars(fitted).keys() - fitted.get_params(deep=False).keys():
+        for value in almost(getattr(fitted, attribute)):
+            model = copy.copy(fitted)
+            setattr(model, attribute, value)
+            for method in methods.values():
+                called(method, model)
 
 
 @pytest.mark.parametrize("frame", [pandas.DataFrame, polars.DataFrame, pyarrow.table], ids=lambda each: each.__module__)

@@ -8,7 +8,7 @@ from .._exceptions import not_fitted_error, warn
 from .._labels import as_label_vector, as_labels, class_factors
 from .._state_table import Array, SizeOf, Value, declare, has, where
 from .._threads import map_rows, n_threads
-from .._validation import as_float64, as_matrix, require_choice, require_integer, require_number
+from .._validation import as_float64, as_matrix, described, require_choice, require_integer, require_number
 from ..kernels.gamma import gamma_of
 from ..kernels.values import Kernel, Rows, require_kernel
 from . import pairs
@@ -39,6 +39,14 @@ _FEW_ROWS = 1000
 _GAMMA_BITS = 40
 
 
+def _require_shape_of_rows(name, shape):
+    """Refuse what is not (number of rows, number of columns); `name` is that of the attribute."""
+    if type(shape) is not tuple or len(shape) != 2:
+        raise ValueError(f"{name} is {described(shape)}; a tuple (n_samples, n_features) is wanted")
+    for size in shape:
+        require_integer(f"each number of {name}", size, 0)
+
+
 class KernelMachine(Classifier):
     """A classifier by support vectors, with a binary classifier for each pair of classes."""
 
@@ -49,6 +57,7 @@ class KernelMachine(Classifier):
 
     _state_table = declare(
         classes_=Array("any", "n_classes", least=2),
+        shape_fit_=Value(_require_shape_of_rows),
         n_others=SizeOf(lambda model: len(model.classes_) - 1),
         n_pairs=SizeOf(lambda model: len(model.classes_) * (len(model.classes_) - 1) // 2),
         n_samples=SizeOf(lambda model: model.shape_fit_[0]),
