@@ -7,7 +7,7 @@ import numpy as np
 from . import _csr_rows
 from ._exceptions import of_column
 from ._state_table import Array, DeclaredState, Instance, Size, Starts, declare
-from ._threads import aside_if_many, ranges
+from ._threads import aside_if_many, copy_rows, n_numbers, ranges
 from ._validation import as_float, as_matrix, as_unchecked_matrix, require_matrix
 
 # The number of entries of a sparse matrix that are checked between two checks for Ctrl-C.
@@ -81,12 +81,16 @@ class Csr(DeclaredState):
             return Csr(indptr, self.indices[first:last], self.data[first:last], self.n_columns)
         length = np.diff(self.indptr)[rows]
         indptr = np.concatenate([[0], np.cumsum(length)])
+        return aside_if_many(int(indptr[-1]), self._picked, rows, length, indptr)
+
+    def _picked(self, rows, length, indptr):
+        """The rows of an array of row numbers, with their numbers of entries, and the indptr of the result."""
         entry = np.arange(indptr[-1]) + np.repeat(self.indptr[rows] - indptr[:-1], length)
         return Csr(indptr, self.indices[entry], self.data[entry], self.n_columns)
 
     def row_numbers(self):
         """The row number of each stored entry of the sparse matrix."""
-        return np.repeat(np.arange(len(self)), np.diff(self.indptr))
+        return aside_if_many(self.size, np.repeat, np.arange(len(self)), np.diff(self.indptr))
 
     def __array__(self, dtype=None, copy=None):
         dense = np.zeros(self.shape, dtype or self.dtype)
@@ -97,6 +101,10 @@ class Csr(DeclaredState):
 
     @classmethod
     def from_dense(cls, X):
+        return aside_if_many(X.size, cls._from_dense, X)
+
+    @classmethod
+    def _from_dense(cls, X):
         row, column = np.nonzero(X)
         indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(X)))])
         return cls(indptr, column.astype(np.int32), X[row, column], X.shape[1])
@@ -138,7 +146,7 @@ def as_csr(X, owner, name="X", most=2**31 - 1):
         return X
     require_matrix(X, name, owner)
     if getattr(X, "format", "csr") != "csr":
-        X = sound(X, name).tocsr()
+        X = aside_if_many(n_numbers(X), _tocsr, X, name)
     n, d = map(int, X.shape)
     if d > most:
         raise ValueError(f"{name} has {d} features; at most {most} are wanted of a sparse matrix")
@@ -157,7 +165,7 @@ def as_csr(X, owner, name="X", most=2**31 - 1):
         data = as_float(data, f"{name}.data")
     _require_columns(indices, d, name)
     indices = aside_if_many(n_entries, np.ascontiguousarray, indices, np.int32 if d < 2**31 else np.int64)
-    X = Csr(indptr, indices, np.ascontiguousarray(data), d)
+    X = Csr(indptr, indices, aside_if_many(n_entries, np.ascontiguousarray, data), d)
     if not ascends(X.indices, X.indptr):
         X = _summed(X)
     for start, stop in ranges(0, X.size, _CHECK_ENTRIES):
@@ -173,6 +181,10 @@ def as_csr(X, owner, name="X", most=2**31 - 1):
             text = f"Input {name} contains {what} (row {row}, column {column}); {owner} wants finite numbers"
             raise of_column(ValueError(text), column)
     return X
+
+
+def _tocsr(X, name):
+    return sound(X, name).tocsr()
 
 
 def as_scipy(rows):
@@ -205,7 +217,7 @@ def ascends(entries, starts, strictly=True):
 
 def _summed(X):
     """The sparse matrix X with sorted columns in each row; entries of the same row and column are added in order."""
-    indices, data = X.indices.copy(), X.data.copy()
+    indices, data = (copy_rows(array, np.empty_like(array)) for array in (X.indices, X.data))
     scratch = np.empty(24 * int(np.diff(X.indptr).max()), np.int8)
     size = max(1, _SORT_ENTRIES * len(X) // (X.size + 1))
     parts = [
@@ -221,8 +233,9 @@ def _added_up(X):
     parts = [_added_up_part(X[start:stop]) for start, stop in ranges(0, len(X), size)]
     ends = np.cumsum([0, *(part.size for part in parts)])
     indptr = np.concatenate([[0], *(part.indptr[1:] + end for part, end in zip(parts, ends))])
-    indices, data = (np.concatenate([getattr(part, name) for part in parts]) for name in ("indices", "data"))
-    return Csr(indptr, indices, data, X.n_columns)
+    names = ("indices", "data")
+    joined = (aside_if_many(X.size, np.concatenate, [getattr(part, name) for part in parts]) for name in names)
+    return Csr(indptr, *joined, X.n_columns)
 
 
 def _added_up_part(X):

@@ -12,6 +12,7 @@ from ._parameters import check_parameters
 from ._sklearn_bases import join, joins
 from ._snapshot import ASSIGNED, is_fitted, mark_assigned, on_snapshots, tell_assigned
 from ._state_table import DeclaredState, Names, Size, declare, has, where
+from ._threads import aside_for_many
 from ._validation import as_array, as_matrix, as_numbers, as_sample_weight, described, feature_names
 
 
@@ -348,6 +349,14 @@ def _like(y, predicted):
     return y.reshape(predicted.shape)
 
 
+@aside_for_many
+def _share_right(y, predicted, sample_weight):
+    """The weighted share of the rows whose labels are all predicted correctly."""
+    right = _like(y, predicted) == predicted
+    sample_weight = as_sample_weight(sample_weight, len(predicted))
+    return float(np.average(right.all(axis=1) if right.ndim == 2 else right, weights=sample_weight))
+
+
 @joins("ClassifierMixin")
 class Classifier(Estimator):
     """An estimator that predicts labels."""
@@ -356,10 +365,7 @@ class Classifier(Estimator):
 
     def score(self, X, y, sample_weight=None):
         """The share (weighted by `sample_weight`) of the rows whose labels are all predicted correctly."""
-        predicted = self.predict(X)
-        right = _like(y, predicted) == predicted
-        sample_weight = as_sample_weight(sample_weight, len(predicted))
-        return float(np.average(right.all(axis=1) if right.ndim == 2 else right, weights=sample_weight))
+        return _share_right(y, self.predict(X), sample_weight)
 
 
 @joins("RegressorMixin")
@@ -377,6 +383,7 @@ class Regressor(Estimator):
         return r_squared(y, self.predict(X), sample_weight)
 
 
+@aside_for_many
 def r_squared(y, predicted, sample_weight=None):
     """The coefficient of determination R^2 of predictions, weighted by `sample_weight`."""
     y = as_numbers(_like(y, predicted))

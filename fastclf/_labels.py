@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ._threads import aside_for_many, aside_if_many
 from ._validation import (
     as_array,
     as_sample_weight,
@@ -65,7 +66,7 @@ def as_label_vector(y, n_samples, owner):
 
 def rows_that_count(weight):
     """The numbers of the rows with weight above 0, or None if these are all rows."""
-    return None if weight is None or weight.all() else np.flatnonzero(weight)
+    return None if weight is None or weight.all() else aside_if_many(len(weight), np.flatnonzero, weight)
 
 
 def declared_classes(classes, known):
@@ -87,6 +88,7 @@ def declared_classes(classes, known):
     return given
 
 
+@aside_for_many
 def encode_known(classes, y):
     """The index of each label in the sorted classes; a label that is no class is refused."""
     found, codes = encode_labels(y)

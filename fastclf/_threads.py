@@ -353,12 +353,50 @@ def _called(function, *arguments, **options):
     return function(*arguments, **options)
 
 
+def aside_for_many(function):
+    """A decorator for a function of arrays: another thread runs each call with a large array, as by `aside`.
+
+    After Ctrl-C the function runs on unnoticed. It must therefore change nothing that others see.
+    """
+
+    @functools.wraps(function)
+    def call(*arguments, **options):
+        return aside_if_many(max(map(n_numbers, arguments)), function, *arguments, **options)
+
+    return call
+
+
+def blocks(array):
+    """Yield the rows of an array in blocks, between which Ctrl-C is obeyed; NumPy reads each within a millisecond."""
+    size = max(1, _BLOCK_NUMBERS // max(1, array[:1].size))
+    for start in range(0, len(array), size):
+        yield array[start : start + size]
+
+
+def all_finite(array):
+    """Whether all numbers of an array are finite."""
+    return all(np.isfinite(block).all() for block in blocks(array))
+
+
+def rows_at(array, numbers):
+    """array[numbers] for a vector of row numbers, copied in blocks, so that Ctrl-C is obeyed between blocks."""
+    row = array[:1].size
+    if len(numbers) * row <= _BLOCK_NUMBERS:
+        return array[numbers]
+    out, size = np.empty((len(numbers), *array.shape[1:]), array.dtype), max(1, _BLOCK_NUMBERS // row)
+    for start in range(0, len(numbers), size):
+        out[start : start + size] = array[numbers[start : start + size]]
+    return out
+
+
 def map_rows(function, *arrays):
     """function(*arrays), computed for one block of rows after another, so that Ctrl-C is obeyed between blocks.
 
     All arrays have the same number of rows; the result has a row or a number for each row. The bounds of the blocks
     depend only on the shape of the first array.
     """
+    if arrays[0].size <= _BLOCK_NUMBERS:
+        return function(*arrays)
     n = len(arrays[0])
     size = max(1, _BLOCK_NUMBERS // max(1, arrays[0][:1].size))
     first = function(*(array[:size] for array in arrays))

@@ -13,7 +13,7 @@ import numpy as np
 
 from ._described import described
 from ._exceptions import of_column, warn
-from ._threads import aside_if_many, copy_rows, ranges
+from ._threads import all_finite, aside_for_many, aside_if_many, copy_rows, n_numbers, ranges
 
 # The dtypes whose values float32 holds exactly are converted to float32; every other real dtype becomes float64.
 _SMALL = frozenset(["bool", "int8", "uint8", "int16", "uint16", "float16"])
@@ -84,16 +84,16 @@ def as_array(X, name):
         columns = [np.asarray(X.column(i)) for i in range(X.num_columns)]
         if any(column.dtype.kind not in "biuf" for column in columns):
             columns = [column.astype(object) for column in columns]
-        return np.column_stack(columns) if columns else np.empty((X.num_rows, 0))
+        return aside_if_many(sum(map(len, columns)), np.column_stack, columns) if columns else np.empty((X.num_rows, 0))
     # pyarrow's arrays, which are recognised by to_pylist, are left to np.asarray: their to_numpy refuses data that must
     # be copied
     if hasattr(X, "to_numpy") and not hasattr(X, "to_pylist"):
-        array = X.to_numpy()
+        array = aside_if_many(n_numbers(X), X.to_numpy)
         if array.dtype == object and hasattr(X, "iloc"):
             kinds = {dtype.kind for dtype in (X.dtypes if X.ndim == 2 else [X.dtype])}
             # pandas makes an array of objects from nullable numbers, whose missing values become NaN
             if kinds <= set("biuf"):
-                array = X.to_numpy(dtype=np.float64, na_value=np.nan)
+                array = aside_if_many(n_numbers(X), X.to_numpy, dtype=np.float64, na_value=np.nan)
         return array
     if hasattr(X, "__dlpack__") and not hasattr(X, "__array__"):
         return np.from_dlpack(X)
@@ -230,7 +230,7 @@ def as_targets(y, n_samples, owner, labels, warns=True):
         raise TypeError(f"y has dtype {y.dtype}; numbers are wanted")
     if y.dtype.kind in "mM" and np.isnat(y).any():
         raise ValueError(f"Input y contains NaT; {owner} wants a value for every row")
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
+    if y.dtype.kind == "f" and not all_finite(y):
         what = "NaN" if np.isnan(y).any() else "infinity"
         raise ValueError(f"Input y contains {what}; {owner} wants a value for every row")
     if labels and y.ndim == 2 and y.shape[1] == 1:
@@ -275,6 +275,7 @@ def as_label(value, name):
     return value
 
 
+@aside_for_many
 def encode_labels(y, name="y"):
     """The pair (classes, codes) of n labels: the sorted distinct labels, and each label's index in `classes`."""
     if y.dtype.kind == "f" and (y != np.floor(y)).any():
@@ -291,7 +292,7 @@ def encode_labels(y, name="y"):
             return _encode_small_range(y, low, high)
     try:
         found = [np.unique(y[start:stop]) for start, stop in ranges(0, len(y), _LABELS)]
-        classes = aside_if_many(sum(map(len, found)), np.unique, np.concatenate(found))
+        classes = np.unique(np.concatenate(found))
         codes = np.empty(len(y), np.intp)
         for start, stop in ranges(0, len(y), _LABELS):
             codes[start:stop] = np.searchsorted(classes, y[start:stop])
@@ -341,7 +342,7 @@ def as_numbers(y):
         y = np.ascontiguousarray(y, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise type(error)(f"y holds something that is not a number ({error}); numbers are wanted") from None
-    if not np.isfinite(y).all():
+    if not all_finite(y):
         raise ValueError("Input y contains NaN or infinity; finite numbers are wanted")
     return y
 
@@ -389,6 +390,7 @@ def as_float64(value, name):
         raise type(error)(f"{name} is no array of numbers ({error}); numbers are wanted") from None
 
 
+@aside_for_many
 def as_sample_weight(sample_weight, n_samples, all_zero=False):
     """sample_weight as an array of shape (n_samples,) in float64, finite and from 0 up; None stays None.
 

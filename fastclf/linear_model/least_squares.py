@@ -1,14 +1,16 @@
 """Least squares with the indicators of the classes as targets."""
 
+from functools import partial
+
 import numpy as np
 
 from .._csr import Csr, as_rows, is_sparse
 from .._estimator import variants
 from .._folds import keeps_classes, rows_of_folds
 from .._labels import as_labels
-from .._threads import Progress, advance, aside
+from .._threads import Progress, advance, all_finite, aside, aside_for_many, aside_if_many, map_rows, rows_at
 from .._validation import as_unchecked_matrix, require_number
-from .row_gram import Centred, DenseCentred, Unsure, mean_of, solved
+from .row_gram import Centred, DenseCentred, Unsure, mean_of, numbered_blocks, solved
 from .row_sums import RowSums
 from .scores import LinearClassifier, chosen, counted, in_order_for, linear_codes, linear_scores
 
@@ -195,7 +197,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
             if rank:
                 Z[:, :rank] = linear_scores(rows, inverse.T, -(mean @ inverse), self.n_jobs)
             for test in tests:
-                left[test] = target[test] - _left_out(Z[test], error[test])
+                left[test] = target[test] - _left_out(Z, error, test)
         gap = np.abs(left[:, 0]) if len(classes) == 2 else np.diff(np.sort(left, axis=1)[:, -2:])[:, 0]
         found = chosen(np.where(np.isnan(left), 0, left))
         for i in np.unique(fold[~(gap > _TIE)]):
@@ -264,12 +266,12 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
             off = np.zeros(d)
             if self.fit_intercept:
                 off = sums.sum(axis=0) / size.sum()
-                gram -= size.sum() * np.outer(off, off)
+                subtract_square(gram, size.sum(), off)
                 moment -= np.outer(level, sums.sum(axis=0))
             gram[np.diag_indices(d)] = np.maximum(gram.diagonal(), 0) + self.alpha
         mean = shift + off
         coef, inverse = np.zeros((len(moment), d)), np.zeros((d, 0))
-        if not (np.isfinite(gram).all() and np.isfinite(moment).all()):
+        if not (all_finite(gram) and np.isfinite(moment).all()):
             return np.full_like(coef, np.nan), 0, np.inf, inverse, mean, level
         # a column counts as constant, and its coefficient is 0, if only rounding makes it differ from its mean
         length = np.sqrt(gram.diagonal())
@@ -278,16 +280,19 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
             return coef, 0, np.inf, inverse, mean, level
         # columns are scaled by powers of 2, so that the scaling makes no rounding errors
         scale = np.ldexp(1.0, -np.frexp(length[used])[1])
-        values, vectors = aside(np.linalg.eigh, gram[np.ix_(used, used)] * scale * scale[:, None])
+        values, vectors = aside(_decomposed, gram, used, scale)
         if values[-1] <= _CONDITION * values[0]:
             rank, condition = len(used), values[-1] / values[0]
-            inner = scale[:, None] * vectors / np.sqrt(values)
-            coef[:, used] = moment[:, used] @ inner @ inner.T
+            inner = map_rows(lambda rows, scale: scale[:, None] * rows / np.sqrt(values), vectors, scale)
+            coef[:, used] = aside_if_many(inner.size, _times_square, moment[:, used], inner)
         else:
             root, moment = self._factored(rows, used, n_classes, mean, level)
             coef[:, used], rank, condition, inner = _least_norm(root, moment, scale, n)
-        inverse = np.zeros((d, inner.shape[1]))
-        inverse[used] = inner
+        inverse = inner
+        if len(used) < d:
+            inverse = np.zeros((d, inner.shape[1]))
+            for i, rows in numbered_blocks(inner):
+                inverse[used[i]] = rows
         return coef, rank, condition if rank == d else np.inf, inverse, mean, level
 
     def _factored(self, rows, used, n_classes, mean, level):
@@ -296,15 +301,25 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         n_targets = _n_outputs(n_classes)
         root = np.zeros((d + n_targets, d + n_targets))
         root[:d, :d] = np.sqrt(self.alpha) * np.eye(d)
-        for X, codes, weight in rows.blocks(max(_BLOCK_NUMBERS // d, 2 * d)):
+
+        def extended(X, codes, weight):
+            """The R of the QR decomposition of `root` and more rows."""
             centred = np.asarray(X, np.float64)[:, used] - mean[used]
             block = np.column_stack([centred, target_columns(codes, n_classes) - level])
             if weight is not None:
                 block *= np.sqrt(weight)[:, None]
-            root = aside(np.linalg.qr, np.concatenate([root, block]), "r")[: len(root)]
+            return np.linalg.qr(np.concatenate([root, block]), "r")[: len(root)]
+
+        for block in rows.blocks(max(_BLOCK_NUMBERS // d, 2 * d)):
+            root = aside(extended, *block)
         return root[:d, :d], root[:d, d:]
 
     def _in_row_space(self, X, codes, n_classes, weight, progress):
+        found = aside_if_many(X.shape[0] * X.shape[1], self._by_singular_values, X, codes, n_classes, weight)
+        advance(progress, len(X))
+        return found
+
+    def _by_singular_values(self, X, codes, n_classes, weight):
         n, d = X.shape
         used = _used(X) if isinstance(X, Csr) else slice(None)
         rows = np.asarray(_only(X, used) if isinstance(X, Csr) else X, np.float64)
@@ -321,14 +336,13 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         centred = (rows - mean[used]) * root
         if not np.isfinite(centred).all():
             return np.full((len(level), d), np.nan), 0, np.inf, np.zeros((d, 0)), mean, level
-        U, values, Vt = aside(np.linalg.svd, centred, False)
+        U, values, Vt = np.linalg.svd(centred, False)
         kept = values > max(values.max(initial=0.0) * max(n, d) * _EPS, _TINY)
         U, values, V = U[:, kept], values[kept], Vt[kept].T
         solve = V * (values / (values**2 + self.alpha))
         coef, inverse = np.zeros((len(level), d)), np.zeros((d, len(values)))
         coef[:, used] = (solve @ (U.T @ ((target - level) * root))).T
         inverse[used] = V / np.sqrt(values**2 + self.alpha)
-        advance(progress, n)
         rank = d if self.alpha > 0 else len(values)
         smallest = self.alpha if self.alpha > 0 else 0.0
         condition = (values[0] ** 2 + self.alpha) / smallest if smallest > 0 and len(values) else np.inf
@@ -342,16 +356,15 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         target = target_columns(codes, n_classes)
         mean, level = np.zeros(d), np.zeros(target.shape[1])
         coef = np.zeros((len(level), d))
-        rows = _only(X, used) if len(used) else X
+        share, root = w / w.sum(), np.sqrt(w)
         if self.fit_intercept:
-            share = w / w.sum()
             level = share @ target
-            with np.errstate(all="ignore"):
-                mean[used] = np.bincount(rows.indices[: X.size], share[X.row_numbers()] * X.data[: X.size], len(used))
         if not len(used):
             return coef, d if self.alpha > 0 else 0, np.inf, None, mean, level
-        root = np.sqrt(w)
+        rows = _only(X, used)
         with np.errstate(all="ignore"):
+            if self.fit_intercept:
+                mean[used] = weighted_sums(rows, share)
             A = Centred(rows, mean[used], root, self.n_jobs)
             large = n * len(used) > _DENSE_NUMBERS
             try:
@@ -399,12 +412,18 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         """The pair (coef, intercept) of a fit to all rows except those in `test`, which may be all rows of a class."""
         rest = np.delete(np.arange(len(X)), test)
         rest_weight = None if weight is None else weight[rest]
-        solved = self._solved(X[rest], codes[rest], classes, rest_weight, with_inverse=False)[0]
+        rows = aside_if_many(X.size, X.__getitem__, rest)
+        solved = self._solved(rows, codes[rest], classes, rest_weight, with_inverse=False)[0]
         return solved["coef_"], solved["intercept_"]
 
 
-def _left_out(Z, error):
-    """A fold's left-out residuals x: (1 - ZZ') x = residuals of the fit, ZZ': hat matrix; NaN if nearly singular."""
+@aside_for_many
+def _left_out(Z, error, rows):
+    """A fold's left-out residuals x: (1 - ZZ') x = residuals of the fit, ZZ': hat matrix; NaN if nearly singular.
+
+    Z and `error`, the residuals of the fit, are given for all rows; `rows` are those of the fold.
+    """
+    Z, error = Z[rows], error[rows]
     wide = len(Z) <= Z.shape[1]
     product = Z @ Z.T if wide else Z.T @ Z
     try:
@@ -426,7 +445,12 @@ def target_columns(codes, n_classes):
     """+1 for the rows of each class and -1 for all others, of shape (n, 1 or n_classes)."""
     if n_classes == 2:
         return (2.0 * codes - 1)[:, None]
-    return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
+    compare = partial(_signs, np.arange(n_classes))
+    return aside_if_many(len(codes) * n_classes, compare, codes)
+
+
+def _signs(classes, codes):
+    return np.where(codes[:, None] == classes, 1.0, -1.0)
 
 
 def target_sums(sums):
@@ -440,20 +464,45 @@ def _only(X, used):
     """A copy of a Csr with the columns `used` only, which must include all columns that have entries."""
     place = np.zeros(X.n_columns, np.int32)
     place[used] = np.arange(len(used))
-    return Csr(X.indptr, place[X.indices], X.data, len(used))
+    return Csr(X.indptr, rows_at(place, X.indices), X.data, len(used))
 
 
 def _used(X):
     """The columns of a Csr that have entries, in ascending order."""
-    return np.flatnonzero(np.bincount(X.indices[: X.size], minlength=X.n_columns))
+    return np.flatnonzero(aside_if_many(X.size, np.bincount, X.indices[: X.size], minlength=X.n_columns))
 
 
+def weighted_sums(X, weight):
+    """The sums over the rows of a Csr, times the rows' weights, for each column."""
+    return aside_if_many(X.size, _weighted_sums, X, weight)
+
+
+def _weighted_sums(X, weight):
+    return np.bincount(X.indices[: X.size], weight[X.row_numbers()] * X.data[: X.size], X.n_columns)
+
+
+def subtract_square(gram, size, off):
+    """Subtract size times the outer product of `off` with itself from a matrix."""
+    for i, rows in numbered_blocks(gram):
+        rows -= size * np.outer(off[i], off)
+
+
+def _decomposed(gram, used, scale):
+    """The eigenvalues and eigenvectors of the used columns of a Gram matrix, scaled."""
+    return np.linalg.eigh(gram[np.ix_(used, used)] * scale * scale[:, None])
+
+
+def _times_square(A, B):
+    return A @ B @ B.T
+
+
+@aside_for_many
 def _least_norm(root, moment, scale, longest):
     """(coef, rank, condition, L) of the minimiser of |root w - moment| with the least norm.
 
     The rank is computed after scaling the columns.
     """
-    U, values, Vt = aside(np.linalg.svd, root * scale)
+    U, values, Vt = np.linalg.svd(root * scale)
     rank = int((values > values[0] * longest * _EPS).sum())
     inverse = scale[:, None] * Vt[:rank].T / values[:rank]
     coef = inverse @ (U[:, :rank].T @ moment)

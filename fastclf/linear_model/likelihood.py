@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 from .. import _simd
 from .._csr import Csr
 from .._exceptions import of_column
-from .._threads import aside, norm_of, ranges
+from .._threads import aside, aside_for_many, aside_if_many, map_rows, norm_of, ranges, rows_at
 from .._validation import as_matrix
 from ..sums.blocks import added, even_bounds, n_blocks, over_blocks
 from ..sums.class_sums import span_bounds
@@ -233,7 +234,7 @@ class Likelihood:
         if len(taken) == self.d:
             return self
         other = copy.copy(self)
-        other.X = columns_of(self.X, taken) if self.sparse else np.ascontiguousarray(self.X[:, taken])
+        other.X = columns_of(self.X, taken) if self.sparse else map_rows(partial(_columns, taken), self.X)
         other._turned = None
         other.mean, other._spread = self.mean[taken], self._spread[taken]
         other._measure()
@@ -395,10 +396,14 @@ class Likelihood:
         coef, intercept = Likelihood.coefficients(self, theta)
         doubt, p = doubts(self.X, coef, intercept, self.weights, self.threads)
         rows = in_doubt(doubt, share, most)
-        return None if rows is None else RowsInDoubt(self, rows, p[rows])
+        return None if rows is None else RowsInDoubt(self, rows, rows_at(p, rows))
 
     def _assembled(self, sums, curvature):
         """The matrix of second derivatives, from sums over rows in which only the upper half of each block is set."""
+        return aside_if_many(sums.size, self._in_one, sums, curvature)
+
+    def _in_one(self, sums, curvature):
+        """Like `_assembled`, and on the thread that calls it."""
         D = self.d + 1
         blocks = sums[:, :, :D]
         blocks = np.where(np.tri(D, k=-1, dtype=bool), blocks.transpose(0, 2, 1), blocks)
@@ -512,6 +517,7 @@ def panel_weights(weights, first, step):
     return np.append(sums, rest.sum()) if len(rest) and (first + whole) % step == 0 else sums
 
 
+@aside_for_many
 def sparse_moments(rows, weights, factor):
     """(weighted sum, weighted sum of squares, largest absolute value) of each column of sparse rows after scaling."""
     columns, most = rows.indices, np.zeros(rows.n_columns)
@@ -526,8 +532,13 @@ def doubts(X, coef, intercept, weights, threads):
 
     For two classes p (1 - p) stands in the place of the probabilities.
     """
-    p = linear_scores(X, coef, intercept, threads)
-    if len(coef) == 1:
+    return _doubts(linear_scores(X, coef, intercept, threads), weights)
+
+
+@aside_for_many
+def _doubts(p, weights):
+    """The same from the scores p, which are overwritten."""
+    if p.shape[1] == 1:
         np.exp(np.negative(np.abs(p, out=p), out=p), out=p)
         p /= (1 + p) ** 2  # p (1 - p) for a probability p, to full precision also where p rounds to 1
         doubt = p[:, 0].copy()
@@ -541,11 +552,16 @@ def doubts(X, coef, intercept, weights, threads):
     return doubt, p
 
 
+@aside_for_many
 def in_doubt(doubt, share, most):
     """The rows, ascending, that have all but `share` of the doubt; None if their number exceeds `most`."""
     order = np.argsort(doubt)
     certain = int(np.searchsorted(np.cumsum(doubt[order]), share * doubt.sum()))
     return np.sort(order[certain:]) if len(order) - certain <= most else None
+
+
+def _columns(taken, rows):
+    return np.ascontiguousarray(rows[:, taken])
 
 
 class RowsInDoubt:
@@ -654,7 +670,7 @@ class ByDecomposition:
     """The same as `ByProducts` for any rows, by a QR decomposition."""
 
     def __init__(self, X, mean):
-        self.Q, R = aside(np.linalg.qr, (X - mean).T)
+        self.Q, R = aside(_decomposed, X, mean)
         self.rows = np.ascontiguousarray(R.T)
 
     def within(self, coef):
@@ -662,6 +678,10 @@ class ByDecomposition:
 
     def outside(self, V):
         return V @ self.Q.T
+
+
+def _decomposed(X, mean):
+    return np.linalg.qr((X - mean).T)
 
 
 class RowSpace(Likelihood):
@@ -724,7 +744,7 @@ def columns_of(X, taken):
     place = np.full(X.n_columns, -1, np.int32)
     place[taken] = np.arange(len(taken))
     n = len(X)
-    size = int(np.bincount(X.indices[: X.size], minlength=X.n_columns)[taken].sum())
+    size = int(aside_if_many(X.size, np.bincount, X.indices[: X.size], minlength=X.n_columns)[taken].sum())
     indptr, indices, data = np.zeros(n + 1, np.int64), np.empty(size, np.int32), np.empty(size, X.dtype)
     for start, stop in ranges(0, n, max(1, n * _ENTRIES // (X.size + 1))):
         columns.take_columns(X, X.data, place, indptr, indices, data, start, stop)

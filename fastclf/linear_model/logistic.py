@@ -294,10 +294,7 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
 
     def _softmax_scores(self, X):
         """A score for each class, shifted for each row so that its largest score is 0."""
-        scores = self._scores(X)
-        if scores.shape[1] == 1:
-            scores = np.hstack([np.zeros_like(scores), scores])
-        return map_rows(lambda rows: rows - rows.max(axis=1, keepdims=True), scores)
+        return map_rows(_below_largest, self._scores(X))
 
     def predict_proba(self, X):
         """Probability of each class, of shape (n_samples, n_classes), in the order of `classes_`."""
@@ -306,6 +303,13 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
     def predict_log_proba(self, X):
         """Logarithm of `predict_proba`, finite also where that is rounded to 0."""
         return map_rows(_log_shares, self._softmax_scores(X))
+
+
+def _below_largest(scores):
+    """Scores (n, K) minus the largest one of each row; a single column gets one of zeros before it."""
+    if scores.shape[1] == 1:
+        scores = np.hstack([np.zeros_like(scores), scores])
+    return scores - scores.max(axis=1, keepdims=True)
 
 
 def _shares(scores):

@@ -10,7 +10,7 @@ from itertools import islice
 
 import numpy as np
 
-from .._threads import aside, inner, norm_of
+from .._threads import aside, aside_for_many, inner, norm_of
 from .likelihood import least_norm
 
 # The most step lengths that are tried before the function is considered flat.
@@ -120,9 +120,7 @@ def inverse_of(curvature, dtype=np.float64):
     inverse = aside(inverted, curvature) if slow else inverted(curvature)
     if curvature.ndim == 2:
         return lambda gradient: (inverse @ gradient.ravel()).reshape(gradient.shape)
-    # the inverse is stored as multiples of its largest entry, so that no entry overflows in float32
-    unit = np.abs(inverse).max(initial=1e-300)
-    inverse = (inverse / unit).astype(dtype)
+    unit, inverse = _in_units(inverse, dtype)
 
     def times_inverse(gradient):
         size = np.abs(gradient).max(initial=1e-300)
@@ -131,6 +129,13 @@ def inverse_of(curvature, dtype=np.float64):
         return found * (unit * size)
 
     return times_inverse
+
+
+@aside_for_many
+def _in_units(inverse, dtype):
+    """(unit, inverse / unit in `dtype`), where unit is the largest entry, so that no entry overflows in float32."""
+    unit = np.abs(inverse).max(initial=1e-300)
+    return unit, (inverse / unit).astype(dtype)
 
 
 def newton(evaluate, point, tol):

@@ -7,12 +7,12 @@ import numpy as np
 from .._csr import Csr, as_rows, as_scipy
 from .._labels import as_labels, class_factors
 from .._state_table import Value, declare
-from .._threads import Progress, aside, n_threads
+from .._threads import Progress, all_finite, aside, aside_for_many, aside_if_many, n_threads
 from .._validation import as_list, require_choice, require_integer, require_number, require_numbers
 from ..metrics.scoring import as_scorers, figure_of
 from ..model_selection.folds import as_folds
 from ..sums.class_sums import class_counts
-from .least_squares import LeastSquaresClassifier, target_columns, target_sums
+from .least_squares import LeastSquaresClassifier, subtract_square, target_columns, target_sums, weighted_sums
 from .routed_scores import RoutedScores, routes, with_labels
 from .row_gram import Centred
 from .scores import Coefficients, ScoreClassifier, counted
@@ -197,11 +197,12 @@ def _moments(rows, intercept, progress):
     if intercept:
         size = rows.sizes()
         off, level = sums.sum(axis=0) / size.sum(), target_sums(size) / size.sum()
-        gram -= size.sum() * np.outer(off, off)
+        subtract_square(gram, size.sum(), off)
         moment -= np.outer(level, sums.sum(axis=0))
     return shift + off, level, gram, moment
 
 
+@aside_for_many
 def _inverse(matrix):
     """The inverse of a positive definite matrix, or None if its condition number may exceed _CONDITION."""
     if not np.isfinite(matrix).all() or not (matrix.diagonal() > 0).all():
@@ -210,7 +211,7 @@ def _inverse(matrix):
     scale = np.ldexp(1.0, -np.frexp(np.sqrt(matrix.diagonal()))[1])
     scaled = matrix * scale * scale[:, None]
     try:
-        inverse = aside(np.linalg.inv, scaled) if len(scaled) > 200 else np.linalg.inv(scaled)
+        inverse = np.linalg.inv(scaled)
     except np.linalg.LinAlgError:
         return None
     # the condition number is at most the norm of the matrix times the norm of its inverse, where the norm is the
@@ -417,7 +418,7 @@ class RidgeClassifierCV(RoutedScores):
             fit_on, ask = everyone[train], everyone[test]
             weight = None if sample_weight is None else np.asarray(sample_weight)[fit_on]
             given = {name: np.asarray(value)[ask] for name, value in (params or {}).items()}
-            part = rows[fit_on]
+            part = aside_if_many(rows.size, rows.__getitem__, fit_on)
             for i, alpha in enumerate(alphas):
                 model = self._model(alpha).fit(part, targets[fit_on], weight)
                 scores[i, j] = figure_of(scorer, model, as_scipy(rows[ask]), targets[ask], classes, given)
@@ -465,7 +466,7 @@ def _residuals_left_out(rows, target, root, alphas, intercept, n_jobs):
         moment = np.zeros((d, r.shape[1]))
         for start, stop, A in _centred(rows, centre, root):
             with np.errstate(over="ignore", invalid="ignore"):
-                gram += A.T @ A
+                aside_if_many(gram.size, _add_square, A, gram)
                 moment += A.T @ r[start:stop]
         values, V = aside(np.linalg.eigh, _require_products(gram))
         values = np.maximum(values, 0)
@@ -487,7 +488,7 @@ def _residuals_left_out(rows, target, root, alphas, intercept, n_jobs):
 
 def _require_products(products):
     """Refuse a matrix of products of columns or of rows that has NaN or infinity."""
-    if not np.isfinite(products).all():
+    if not all_finite(products):
         raise ValueError("X has values whose squares exceed 1e308; scaled columns are wanted")
     return products
 
@@ -496,7 +497,7 @@ def _mean(rows, share):
     """The weighted mean of the rows, where `share` has weights of sum 1."""
     if not isinstance(rows, Csr):
         return share @ np.asarray(rows, np.float64) if rows.size <= _BLOCK_NUMBERS else _long_mean(rows, share)
-    return np.bincount(rows.indices[: rows.size], share[rows.row_numbers()] * rows.data[: rows.size], rows.shape[1])
+    return weighted_sums(rows, share)
 
 
 def _long_mean(rows, share):
@@ -519,10 +520,18 @@ def _centred(rows, centre, root, size=None):
         yield start, stop, A
 
 
+def _add_square(A, gram):
+    gram += A.T @ A
+
+
+def _dense_products(rows, centre, root):
+    A = (np.asarray(rows, np.float64) - centre) * root[:, None]
+    return A @ A.T
+
+
 def _row_products(rows, centre, root, threads):
     """The matrix AA', where A is X - centre, each row times its entry of `root`; sparse rows stay sparse."""
     if not isinstance(rows, Csr):
-        A = (np.asarray(rows, np.float64) - centre) * root[:, None]
         with np.errstate(over="ignore", invalid="ignore"):
-            return aside(np.matmul, A, A.T)
+            return aside(_dense_products, rows, centre, root)
     return Centred(rows, centre, root, threads).products()

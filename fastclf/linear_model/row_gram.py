@@ -9,6 +9,7 @@ number (Bjorck 1996, Numerical methods for least squares problems, 6.6). Where r
 lacks full rank, the eigenvectors are used.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from .. import _simd
 from .._csr import Csr
 from .._exceptions import warn
-from .._threads import aside, norm_of
+from .._threads import all_finite, aside, aside_if_many, blocks, map_rows, norm_of, rows_at
 from ..sums.blocks import over_rows
 from .scores import linear_scores, products_with, transposed
 
@@ -38,7 +39,7 @@ _DENSE, _NUMBERS = 1 / 4, 1 << 22
 _BLOCK, _MIRRORED = 96, 512
 
 # A product of more multiplications than this is made in another thread, so that Ctrl-C is obeyed meanwhile.
-_SLOW_WORK = 1 << 26
+_SLOW_WORK = 1 << 24
 
 # The number of values in a block of rows, so small that the block stays in a cache.
 _CACHED = 1 << 16
@@ -122,19 +123,22 @@ class Centred:
         if n <= d:
             middle = linear_scores(self.X, self.mean[None], np.zeros(1), self.n_jobs)[:, 0]
             gram = products_of(self.X, self.turned, self.n_jobs)
-            gram -= middle
-            gram -= middle[:, None]
-            gram += self.mean @ self.mean
-            gram *= self.root
-            gram *= self.root[:, None]
+            for i, rows in numbered_blocks(gram):
+                rows -= middle
+                rows -= middle[i, None]
+                rows += self.mean @ self.mean
+                rows *= self.root
+                rows *= self.root[i, None]
             return gram
-        weighted = Csr(self.X.indptr, self.X.indices, self.X.data * self.root[self.X.row_numbers()], d)
+        data = aside_if_many(self.X.size, np.multiply, self.X.data, rows_at(self.root, self.X.row_numbers()))
+        weighted = Csr(self.X.indptr, self.X.indices, data, d)
         gram = products_of(transposed(weighted), weighted, self.n_jobs)
         sums = linear_scores(self.turned, (self.root**2)[None], np.zeros(1), self.n_jobs)[:, 0]
         total = (self.root**2).sum()
-        gram -= np.outer(sums, self.mean)
-        gram -= np.outer(self.mean, sums)
-        gram += total * np.outer(self.mean, self.mean)
+        for i, rows in numbered_blocks(gram):
+            rows -= np.outer(sums[i], self.mean)
+            rows -= np.outer(self.mean[i], sums)
+            rows += total * np.outer(self.mean[i], self.mean)
         return gram
 
     def gradients_limit(self, n_targets):
@@ -142,6 +146,14 @@ class Centred:
         n = min(self.shape)
         step = 2 * _SPARSE_WORK * self.X.size * n_targets + 4 * n * n_targets**2
         return max(8, n**3 // 5 // step)
+
+
+def numbered_blocks(matrix):
+    """Yield pairs (slice of rows, these rows of the matrix) of blocks, between which Ctrl-C is obeyed."""
+    start = 0
+    for block in blocks(matrix):
+        yield slice(start, start + len(block)), block
+        start += len(block)
 
 
 class DenseCentred:
@@ -187,7 +199,7 @@ class DenseCentred:
     def times(self, W):
         """A W for a W of shape (d, k)."""
         if not self.is_rounded:
-            return self._product(self.A, W)
+            return _product(self.A, W)
         found = np.empty((len(self.X), W.shape[1]))
         for rows, block in self._blocks():
             np.matmul(block, W, out=found[rows])
@@ -196,14 +208,11 @@ class DenseCentred:
     def back(self, R):
         """A' R for an R of shape (n, k)."""
         if not self.is_rounded:
-            return self._product(self.A.T, R)
+            return _product(self.A.T, R)
         found = np.zeros((R.shape[1], self.X.shape[1]))
         for rows, block in self._blocks():
             found += R[rows].T @ block
         return found.T
-
-    def _product(self, A, B):
-        return (aside if self.A.size * B.shape[1] > _SLOW_WORK else _called)(np.matmul, A, B)
 
     def products(self, exact=False):
         """AA'."""
@@ -213,7 +222,7 @@ class DenseCentred:
         """An estimate of the largest eigenvalue of AA', from below, by three steps of the power method."""
         v = np.random.default_rng(0).standard_normal((len(self.A), 1)).astype(self.A.dtype)
         for _ in range(3):
-            v = self._product(self.A, self._product(self.A.T, v))
+            v = _product(self.A, _product(self.A.T, v))
             size = float(np.linalg.norm(v))
             if not 0 < size < np.inf:
                 return 0.0
@@ -224,8 +233,8 @@ class DenseCentred:
         return 0
 
 
-def _called(function, *arguments):
-    return function(*arguments)
+def _product(A, B):
+    return aside(np.matmul, A, B) if A.size * B.shape[1] > _SLOW_WORK else A @ B
 
 
 def _square(A):
@@ -251,7 +260,7 @@ def products_of(X, turned, n_jobs=None):
     dense = np.flatnonzero(~kept)
     size = max(1, _NUMBERS // n)
     for start in range(0, len(dense), size):
-        block = np.asarray(turned[dense[start : start + size]], np.float64).T.copy()
+        block = np.asarray(turned[dense[start : start + size]], np.float64)
         aside(_add_square, block, gram)
     skipped = (~kept).astype(np.int8)
     work = int((length[kept] ** 2).sum()) // max(1, X.size) + 1
@@ -265,6 +274,7 @@ def products_of(X, turned, n_jobs=None):
 
 
 def _add_square(block, gram):
+    block = block.T.copy()
     gram += block @ block.T
 
 
@@ -304,11 +314,14 @@ class _Eigen:
         kept = values > most * max(_ZERO, longest * np.finfo(float).eps)
         if not exact and kept.any() and values[kept][0] < _CERTAIN * most:
             raise Unsure
-        self.V, self.values = self.V[:, kept], values[kept]
+        self.V, self.values = map_rows(lambda rows: rows[:, kept], self.V), values[kept]
         self.alpha = alpha
         self.rank = int(kept.sum())
 
     def solve(self, B):
+        return aside_if_many(self.V.size, self._solve, B)
+
+    def _solve(self, B):
         return self.V @ ((self.V.T @ B) / (self.values + self.alpha)[:, None])
 
 
@@ -328,15 +341,15 @@ def solved(A, target, alpha, exact):
     # products of rows are rounded to float32 only if the penalty is so large that their rounding errors do no harm
     rounds = A.is_rounded and alpha > _ROUNDED * A.square_norm()
     gram = A.products(exact=True) if A.is_rounded and not rounds else A.products()
-    if not np.isfinite(gram).all():
+    if not all_finite(gram):
         return Solution(np.full((target.shape[1], d), np.nan), 0, np.inf)
-    largest = _largest(lambda v: gram @ v, len(gram))
+    largest = _largest(partial(_product, gram), len(gram))
     if rounds:
         found = _by_factor(A, target, alpha, gram, largest) if alpha > _ROUNDED * largest else None
         if found is not None:
             return found
         gram = A.products(exact=True)
-        largest = _largest(lambda v: gram @ v, len(gram))
+        largest = _largest(partial(_product, gram), len(gram))
     if min(n, d) > _FEW or (wide and alpha > _CERTAIN * largest):
         found = _by_factor(A, target, alpha, gram, largest)
         if found is not None:

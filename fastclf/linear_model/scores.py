@@ -6,7 +6,7 @@ from .. import _simd
 from .._csr import Csr, as_rows, as_unchecked_rows, is_sparse
 from .._estimator import Classifier
 from .._state_table import Array, SizeOf, declare, require_shape
-from .._threads import ranges
+from .._threads import aside_if_many, map_rows, ranges, rows_at
 from .._validation import require_finite
 from ..sums.blocks import over_rows
 
@@ -29,7 +29,8 @@ def counted(rows, labels, owner):
         return rows, labels.weight
     if not isinstance(rows, Csr):
         require_finite(rows, "X", owner)
-    return rows[labels.rows], labels.weight[labels.rows]
+    taken = rows[labels.rows] if isinstance(rows, Csr) else rows_at(rows, labels.rows)
+    return taken, labels.weight[labels.rows]
 
 
 def _arrays(X):
@@ -102,7 +103,8 @@ def products_with(X, W, intercept, n_jobs=None):
 
 def transposed(X):
     """The transpose of a Csr, with values in float64."""
-    starts = np.concatenate([[0], np.cumsum(np.bincount(X.indices[: X.size], minlength=X.n_columns))])
+    lengths = aside_if_many(X.size, np.bincount, X.indices[: X.size], minlength=X.n_columns)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
     ends, rows, entries = starts[:-1].copy(), np.empty(X.size, np.int32), np.empty(X.size)
     ones = np.ones(X.n_columns)
     for start, stop in ranges(0, len(X), max(1, _CALL_ENTRIES * len(X) // (X.size + 1))):
@@ -140,7 +142,7 @@ def linear_scores(X, coef, intercept, n_jobs=None, owner=None):
     if odd:
         if owner is not None and not isinstance(X, Csr):
             require_finite(X, "X", owner)
-        rows = np.flatnonzero(~np.isfinite(scores).all(axis=1))
+        rows = _infinite_rows(scores)
         with np.errstate(over="ignore"):
             scores[rows] = _small_sums(X[rows], coef, intercept) / _SCALE / _SCALE
     return scores
@@ -159,15 +161,24 @@ def linear_codes(X, coef, intercept, n_jobs=None, owner=None):
     if any(over_rows(choose, X, len(coef), n_jobs)):
         scores = linear_scores(X, coef, intercept, n_jobs, owner)
         # rows whose scores overflow are compared by scores that are multiplied by a small factor
-        rows = np.flatnonzero(~np.isfinite(scores).all(axis=1))
+        rows = _infinite_rows(scores)
         if len(rows):
             scores[rows] = _small_sums(X[rows], coef, intercept)
         codes = chosen(scores)
     return codes
 
 
+def _infinite_rows(scores):
+    """The numbers of the rows with a score that is not finite."""
+    return np.flatnonzero(~map_rows(lambda rows: np.isfinite(rows).all(axis=1), scores))
+
+
 def chosen(scores):
     """The class code of each row: the first class with the largest score; with one column, whether it is above 0."""
+    return map_rows(_chosen, scores)
+
+
+def _chosen(scores):
     return (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
 
 
@@ -190,7 +201,7 @@ class ScoreClassifier(Classifier):
     def predict(self, X):
         """Labels of shape (n_samples,); a tie, or a score of 0 between two classes, goes to the first class."""
         codes = self._chosen(X)
-        return self.classes_[codes]
+        return rows_at(self.classes_, codes)
 
     def _chosen(self, X):
         return chosen(self._scores(X))

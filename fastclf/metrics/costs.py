@@ -5,7 +5,7 @@ import numpy as np
 from .._described import described
 from .._estimator import Classifier, clone
 from .._state_table import Array, Part, declare, require_same
-from .._threads import map_rows
+from .._threads import map_rows, rows_at
 from .classification import averaged
 from .contingency import as_costs
 from .curves import count_by_threshold, read_scored
@@ -210,4 +210,4 @@ class CostSensitiveClassifier(Classifier):
     def predict(self, X):
         """The label with the least expected cost for each row, of shape (n_samples,); ties go to the first label."""
         self._require_fitted()
-        return self.classes_[cheapest(self.predict_proba(X), self.cost_matrix_)]
+        return rows_at(self.classes_, cheapest(self.predict_proba(X), self.cost_matrix_))

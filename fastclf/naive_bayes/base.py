@@ -10,6 +10,7 @@ from .._folds import keeps_classes, rows_of_folds
 from .._labels import as_label_vector, declared_classes, encode_known
 from .._snapshot import snapshot
 from .._state_table import Array, declare
+from .._threads import aside_if_many, blocks, rows_at
 from .._validation import as_array, as_matrix, as_sample_weight, described, encode_groups, encode_labels, require_choice
 from ..sums.blocks import added
 from ..sums.class_sums import as_number_rows, class_count_spans, column_sum_spans, require_finite, span_bounds
@@ -98,7 +99,8 @@ def among(weight, rows):
 def begin_joint(n, log_prior):
     """An array (n, n_classes) whose rows are the logarithms of the priors."""
     joint = np.empty((n, len(log_prior)))
-    joint[:] = log_prior
+    for block in blocks(joint):
+        block[:] = log_prior
     return joint
 
 
@@ -131,7 +133,7 @@ class NaiveBayesBase(Classifier):
         y = as_label_vector(y, n, type(self).__name__)
         weight = as_sample_weight(sample_weight, n)
         classes, codes = encode_labels(y) if classes is None else (classes, encode_known(classes, y))
-        return codes.astype(np.int32), weight, classes
+        return aside_if_many(len(codes), codes.astype, np.int32), weight, classes
 
     def _checked(self, X, y, sample_weight, classes=None, more=False):
         """The checked (rows, codes, weight, classes) of a fit; more: whether X must have the columns of `fit`."""
@@ -276,7 +278,7 @@ class NaiveBayesBase(Classifier):
     def _answer(self, method, joint):
         """The result of a prediction method, from log P(x, class) of the rows (`joint`, which may be overwritten)."""
         if method == "predict":
-            return self.classes_[decide(joint, self.n_jobs)]
+            return rows_at(self.classes_, decide(joint, self.n_jobs))
         return joint if method == METHODS[-1] else normalise(joint, self.n_jobs, method == "predict_log_proba")
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from .. import _simd
 from .._csr import Csr
+from .._threads import blocks
 from ..sums.blocks import over_rows
 
 kernels = _simd.load("naive_bayes._joints")
@@ -14,7 +15,7 @@ kernels = _simd.load("naive_bayes._joints")
 def require_positive(X, owner):
     """Refuse negative counts. NaN is not refused here: it shows in the caller's sums."""
     data = X.data[: X.size] if isinstance(X, Csr) else X
-    if data.dtype.kind != "u" and data.size and data.min() < 0:
+    if data.dtype.kind != "u" and data.size and any(block.min() < 0 for block in blocks(data)):
         raise ValueError(f"Negative values in data passed to {owner} (input X); counts from 0 up are wanted")
 
 
@@ -65,10 +66,16 @@ def add_linear(joint, X, form, n_jobs, threshold=None):
         coef = np.where(impossible, 0, coef)
     _products(joint, X, coef, n_jobs, threshold)
     if some:
-        joint[hits > 0] = -np.inf
+        _rule_out(joint, hits, lambda rows: rows > 0)
     if n_always is not None:
         met = _products(np.zeros_like(joint), X, form.always, n_jobs, threshold)
-        joint[met < n_always] = -np.inf
+        _rule_out(joint, met, lambda rows: rows < n_always)
+
+
+def _rule_out(joint, numbers, impossible):
+    """Set `joint` to -inf where impossible(numbers) is true; both arrays have shape (n, n_classes)."""
+    for rows, block in zip(blocks(joint), blocks(numbers)):
+        rows[impossible(block)] = -np.inf
 
 
 def _of_entries(X, form):

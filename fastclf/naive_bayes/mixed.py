@@ -7,7 +7,7 @@ from .._csr import as_csr, is_sparse
 from .._exceptions import of_column
 from .._folds import is_leave_one_out, keeps_classes
 from .._state_table import Array, Instance, List, Value, declare
-from .._threads import copy_rows
+from .._threads import copy_rows, map_rows, rows_at
 from .._validation import as_generator, as_list, feature_names, require_choice, require_integer, require_number
 from ..sums.class_sums import class_counts
 from .base import NaiveBayesBase, among, as_priors, begin_joint, document, log_of
@@ -276,7 +276,7 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
         joint = np.array(np.broadcast_to(log_of(prior), count.shape))
         table.add_left(joint, sums["statistics_"], codes, weight, self._options())
         joint[count == 0] = -np.inf
-        return classes[joint.argmax(axis=1)]
+        return rows_at(classes, map_rows(lambda rows: rows.argmax(axis=1), joint))
 
     def sample(self, n=1, random_state=None):
         """(X, y): n random rows from the model; X has shape (n, n_features), and dtype object if a column has strings.

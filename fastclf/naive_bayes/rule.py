@@ -1,5 +1,7 @@
 """Bayes' rule for known distributions, and the average of models by their posterior probabilities."""
 
+from functools import partial
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -7,6 +9,7 @@ import numpy as np
 from .._estimator import Classifier, clone
 from .._labels import as_label_vector
 from .._state_table import Array, SizeOf, declare
+from .._threads import aside_if_many, map_rows, rows_at
 from .._validation import (
     as_array,
     as_float64,
@@ -581,30 +584,46 @@ class BayesOptimalClassifier(Classifier):
         if n < cv:
             raise ValueError(f"X has n_samples = {n}; at least one row for each of cv = {cv} folds is wanted")
         fold, rows = np.arange(n) % cv, X.iloc if hasattr(X, "iloc") else X
-        proba = np.empty((n, len(classes)))
+        take = partial(aside_if_many, prod(X.shape), rows.__getitem__)
+        given = np.empty(n)  # for each row, the probability of its label
         for number in range(cv):
-            out = fold == number
-            proba[out] = _by_class(clone(model).fit(rows[~out], y[~out]), rows[out], classes)
+            test, train = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
+            fitted = clone(model).fit(take(train), y[train])
+            proba = _by_class(fitted, take(test), classes)
+            given[test] = proba[np.arange(len(test)), codes[test]]
         # a probability of 0 for the label of one row would rule the model out, whatever its probabilities for all other
         # rows
-        return np.log(np.maximum(proba[np.arange(n), codes], 1e-15)).sum()
+        return np.log(np.maximum(given, 1e-15)).sum()
 
     def predict_proba(self, X):
         """P(class | x), of shape (n_samples, n_classes)."""
         self._require_fitted()
         X = self._new_samples(X)
-        parts = [p * _by_class(model, X, self.classes_) for p, model in zip(self.posterior_, self.models_)]
-        return np.sum(parts, axis=0)
+        total = None
+        for weight, model in zip(self.posterior_, self.models_):
+            part = _by_class(model, X, self.classes_, weight)
+            total = part if total is None else map_rows(np.add, total, part)
+        return total
 
     def predict(self, X):
         """The most probable label of each row, of shape (n_samples,); of equally probable ones the first."""
         proba = self.predict_proba(X)
-        return self.classes_[proba.argmax(axis=1)]
+        return rows_at(self.classes_, map_rows(_first_largest, proba))
 
 
-def _by_class(model, X, classes):
-    """The model's probability of each of `classes`; 0 for classes that the model does not know."""
+def _by_class(model, X, classes, weight=1.0):
+    """The model's probability of each of `classes`, times a weight; 0 for classes that the model does not know."""
     known = np.isin(model.classes_, classes)
-    proba = np.zeros((X.shape[0], len(classes)))
-    proba[:, np.searchsorted(classes, model.classes_[known])] = model.predict_proba(X)[:, known]
-    return proba
+    columns = np.searchsorted(classes, model.classes_[known])
+
+    def spread(found):
+        proba = np.zeros((len(found), len(classes)))
+        proba[:, columns] = found[:, known]
+        proba *= weight
+        return proba
+
+    return map_rows(spread, np.asarray(model.predict_proba(X)))
+
+
+def _first_largest(rows):
+    return rows.argmax(axis=1)

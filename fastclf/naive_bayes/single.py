@@ -6,6 +6,7 @@ import numpy as np
 
 from .._folds import is_leave_one_out, keeps_classes
 from .._state_table import Array, List, Value, declare
+from .._threads import rows_at
 from .._validation import as_array, require_number
 from ..sums.blocks import added
 from ..sums.class_sums import category_count_spans, class_count_spans, count_categories, divide, require_finite
@@ -149,7 +150,7 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
             state = self._conclude(self._sums(X[rest], codes[rest], None, len(classes)))
             other = type(self)(n_jobs=1)._become(classes_=classes, n_features_in_=X.shape[1], **state)
             found[row] = other._joint(X[row : row + 1]).argmax()
-        return classes[found]
+        return rows_at(classes, found)
 
 
 # The declaration, for an estimator's table of fitted attributes, of an array with a number for each class and feature.

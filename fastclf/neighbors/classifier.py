@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._estimator import Classifier
+from .._threads import rows_at
 from . import _votes
 from .base import document
 from .labelled_rows import LabelledRows
@@ -107,7 +108,7 @@ class KNeighborsClassifier(LabelledRows, Voters, Classifier, shortcuts=True):
         with search.progress:
             for ballots in self._polls(search, k):
                 self._count(elect, ballots)
-        labels = [classes[codes] for classes, codes in zip(outputs, best)]
+        labels = [rows_at(classes, codes) for classes, codes in zip(outputs, best)]
         return np.stack(labels, axis=1) if self.outputs_2d_ else labels[0]
 
     def _elect_each(self, ballot, output, best_out):

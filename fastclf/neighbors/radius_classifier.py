@@ -5,6 +5,7 @@ import numpy as np
 from .._estimator import Classifier
 from .._exceptions import warn
 from .._state_table import Value, declare
+from .._threads import map_rows, rows_at
 from .._validation import as_array, as_list, described
 from .base import document
 from .labelled_rows import LabelledRows
@@ -165,7 +166,8 @@ class RadiusNeighborsClassifier(LabelledRows, RadiusVoters, Classifier):
         """
         shares, outlier = self._elected(X, "predict", mask)
         self._warn_of_strange_labels(outlier)
-        labels = [classes[share.argmax(axis=1)] for classes, share in zip(self._classes, shares)]
+        winners = (map_rows(lambda rows: rows.argmax(axis=1), share) for share in shares)
+        labels = [rows_at(classes, codes) for classes, codes in zip(self._classes, winners)]
         if outlier.any():
             for output, label in enumerate(self.outlier_label_):
                 dtype = np.result_type(labels[output], np.asarray(label)) if isinstance(label, str) else None

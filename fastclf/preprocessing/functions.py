@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._threads import copy_rows
 from .._validation import as_float64, as_list, described
 from .base import FeatureMap
 
@@ -84,7 +85,7 @@ class FunctionFeatures(FeatureMap):
         self._require_fitted()
         functions, rows = self._phi(), self._new_samples(X)
         if functions is None:
-            return rows.astype(np.float64)
+            return copy_rows(rows, np.empty(rows.shape))
         rows = rows.view()
         rows.flags.writeable = False
         features = np.empty((len(rows), len(functions)))

@@ -7,10 +7,11 @@ from .._estimator import Classifier, only_if
 from .._exceptions import not_fitted_error, warn
 from .._labels import as_label_vector, as_labels, class_factors
 from .._state_table import Array, SizeOf, Value, declare, has, where
-from .._threads import map_rows, n_threads
+from .._threads import map_rows, n_threads, rows_at
 from .._validation import as_float64, as_matrix, described, require_choice, require_integer, require_number
 from ..kernels.gamma import gamma_of
 from ..kernels.values import Kernel, Rows, require_kernel
+from ..linear_model.scores import chosen
 from . import pairs
 from .gram import GivenKernel, Gram
 from .kernel_votes import called
@@ -330,14 +331,14 @@ class KernelMachine(Classifier):
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
         chosen = self._chosen(self._scores(X))
-        return self.classes_[chosen]
+        return rows_at(self.classes_, chosen)
 
     def _chosen(self, scores):
         """For each row the index of its predicted class, by the scores (n, n_pairs) of the pairs of classes."""
         if scores.shape[1] == 1:
-            return (scores[:, 0] > 0).astype(np.intp)
+            return chosen(scores)
         n_classes = round(np.sqrt(2 * scores.shape[1])) + 1
-        return one_for_each_class(scores, n_classes).argmax(axis=1) if self.break_ties else winners(scores, n_classes)
+        return chosen(one_for_each_class(scores, n_classes)) if self.break_ties else winners(scores, n_classes)
 
     @only_if(lambda self: self._has_sigmoids())
     def predict_proba(self, X):
@@ -351,16 +352,18 @@ class KernelMachine(Classifier):
                 "predict_proba is not available when fitted with probability=False;"
                 f" probability=True is wanted when {type(self).__name__} is fitted"
             )
-        P = np.clip(sigmoid(self._scores(X), self.probA_, self.probB_), 1e-7, 1 - 1e-7)
         n_classes = len(self.classes_)
-        if n_classes == 2:
-            return np.column_stack([1 - P[:, 0], P[:, 0]])
-        return map_rows(lambda rows: couple(rows, n_classes), P)
+
+        def shares(scores):
+            P = np.clip(sigmoid(scores, self.probA_, self.probB_), 1e-7, 1 - 1e-7)
+            return np.column_stack([1 - P[:, 0], P[:, 0]]) if n_classes == 2 else couple(P, n_classes)
+
+        return map_rows(shares, self._scores(X))
 
     @only_if(lambda self: self._has_sigmoids())
     def predict_log_proba(self, X):
         """The logarithm of `predict_proba`."""
-        return np.log(self.predict_proba(X))
+        return map_rows(np.log, self.predict_proba(X))
 
     def _check_rest(self, sizes, entries):
         if self._asks_for_table() and self.shape_fit_[0] != self.n_features_in_:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import _simd
-from .._threads import ranges
+from .._threads import map_rows, ranges
 from ..kernels import values as kernel_values
 from ..kernels.values import Block, Packed
 
@@ -106,10 +106,13 @@ def one_for_each_class(scores, n_classes):
 
     The term grows with the sum of the scores, as in scikit-learn.
     """
-    won, confidence = np.zeros((len(scores), n_classes)), np.zeros((len(scores), n_classes))
-    for start, stop in _row_ranges(scores):
-        compiled.rank(scores[start:stop], won[start:stop], confidence[start:stop])
-    return won + confidence / (3 * (np.abs(confidence) + 1))
+
+    def ranked(scores):
+        won, confidence = np.zeros((len(scores), n_classes)), np.zeros((len(scores), n_classes))
+        compiled.rank(scores, won, confidence)
+        return won + confidence / (3 * (np.abs(confidence) + 1))
+
+    return map_rows(ranked, scores)
 
 
 def fit_sigmoid(score, positive):

@@ -5,6 +5,7 @@ import numpy as np
 from .._estimator import Classifier
 from .._sklearn_bases import NotRouted, joins
 from .._state_table import Array, List, Size, SizeOf, declare, has, where
+from .._threads import map_rows, rows_at
 from .._validation import as_sample_weight, as_targets, encode_labels, require_choice
 from .base import LABEL_CRITERIA, DecisionTree, Rule, document
 from .growth import VALUES
@@ -193,7 +194,9 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
         if few and self.n_outputs_ == 1 and not hasattr(self, "cost_matrix_"):
             return self.classes_[value[leaf].argmax(axis=1)]
         best = self._decision.codes(value[leaf] if few else value)
-        columns = [classes[codes if few else codes[leaf]] for classes, codes in zip(self._labels, best)]
+        columns = [
+            classes[codes] if few else rows_at(classes[codes], leaf) for classes, codes in zip(self._labels, best)
+        ]
         return columns[0] if not isinstance(self.classes_, list) else np.column_stack(columns)
 
     def predict_proba(self, X, check_input=True):
@@ -210,7 +213,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
         shares : ndarray of shape (n_samples, n_classes), float64, or a list of them, one for each output
         """
         leaf = self._leaves(X)
-        shares = self._nodes["value"][leaf]
+        shares = rows_at(self._nodes["value"], leaf)
         if not isinstance(self.classes_, list):
             return shares
         return [np.ascontiguousarray(part) for part in np.split(shares, np.cumsum(self._n_classes)[:-1], axis=1)]
@@ -219,7 +222,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
         """The logarithm of `predict_proba`; -inf where the share of a class is 0."""
         shares = self.predict_proba(X)
         with np.errstate(divide="ignore"):
-            return [np.log(part) for part in shares] if isinstance(shares, list) else np.log(shares)
+            return [map_rows(np.log, part) for part in shares] if isinstance(shares, list) else map_rows(np.log, shares)
 
 
 def _shares(numbers, first):

@@ -6,6 +6,7 @@ from .._estimator import Regressor
 from .._exceptions import warn
 from .._sklearn_bases import joins
 from .._state_table import Size, declare
+from .._threads import rows_at
 from .._validation import as_numbers, as_sample_weight, as_targets, require_choice, require_integer
 from .base import DecisionTree, Rule, document
 from .growth import BELOW, FEATURE, IMPURITY, VALUES
@@ -136,7 +137,7 @@ class DecisionTreeRegressor(DecisionTree, Regressor, shortcuts=True):
         numbers : ndarray of shape (n_samples,) or (n_samples, n_outputs), float64
         """
         leaf = self._leaves(X)
-        values = self._nodes["value"][leaf]
+        values = rows_at(self._nodes["value"], leaf)
         return values[:, 0] if self.n_outputs_ == 1 else values
 
 
