@@ -6,6 +6,7 @@ import numbers
 
 import numpy as np
 
+from ._threads import all_finite
 from ._validation import as_array, described, feature_names, require_matrix
 
 # The length of a day in microseconds.
@@ -30,13 +31,8 @@ def as_columns(X, owner, wanted=None):
         array = as_array(X, "X")
         require_matrix(array, "X", owner)
         columns = list(array.T)
-        if array.dtype.kind == "f":
-            with np.errstate(all="ignore"):
-                # The sum of a column is finite only if all of its values are; an infinite sum may also come from an
-                # overflow.
-                finite = np.isfinite(array.sum(axis=0))
-            if finite.all():
-                return columns, [None] * len(columns)
+        if array.dtype.kind == "f" and all_finite(array):
+            return columns, [None] * len(columns)
     titles = range(len(columns)) if names is None else map(repr, names)
     pairs = [_as_column(column, title) for column, title in zip(columns, titles)]
     return [column for column, _ in pairs], [missing for _, missing in pairs]

@@ -366,11 +366,20 @@ def aside_for_many(function):
     return call
 
 
-def blocks(array):
-    """Yield the rows of an array in blocks, between which Ctrl-C is obeyed; NumPy reads each within a millisecond."""
+def numbered_blocks(array):
+    """Yield pairs (slice of rows, these rows of the array) of blocks that are small enough for a cache.
+
+    Ctrl-C is obeyed between two blocks.
+    """
     size = max(1, _BLOCK_NUMBERS // max(1, array[:1].size))
     for start in range(0, len(array), size):
-        yield array[start : start + size]
+        rows = slice(start, start + size)
+        yield rows, array[rows]
+
+
+def blocks(array):
+    """Yield the rows of an array in the blocks of :func:`numbered_blocks`."""
+    return (block for _, block in numbered_blocks(array))
 
 
 def all_finite(array):

@@ -5,7 +5,7 @@ import numpy as np
 from .._csr import Csr, as_rows
 from .._exceptions import warn
 from .._state_table import Array, Value, declare, where
-from .._threads import aside
+from .._threads import all_finite, aside, aside_if_many
 from .._validation import as_float64, as_random_state, described, require_choice, require_integer, require_number
 from ..kernels.gamma import gamma_of
 from ..linear_model.scores import linear_scores
@@ -241,21 +241,22 @@ class Nystroem(_RandomMap):
         if self.kernel == "precomputed" and rows.shape[0] != rows.shape[1]:
             raise ValueError(f"X has shape {rows.shape}; a square matrix is wanted of a precomputed kernel")
         drawn = as_random_state(self.random_state).permutation(len(rows))[:n_components]
-        components = np.ascontiguousarray(np.asarray(rows[drawn]))
+        taken = aside_if_many(len(drawn) * rows.shape[1], rows.__getitem__, drawn)
+        components = np.ascontiguousarray(np.asarray(taken))
         if self.kernel == "precomputed":
             inner = np.asarray(components[:, drawn], np.float64)
         elif callable(self.kernel):
             inner = self._called_on_pairs(components)
         else:
-            inner = self._kernel(components, components)
-        if not np.isfinite(inner).all():
+            inner = aside_if_many(len(drawn) ** 2, self._kernel, components, components)
+        if not all_finite(inner):
             raise ValueError("kernel has values beyond float64 between rows of X; rows of a smaller scale are wanted")
-        normalization = aside(_inverse_root, inner)
+        normalization = aside(_inverse_root, inner, components.dtype)
         return self._become(
             **columns,
             components_=components,
             component_indices_=drawn,
-            normalization_=normalization.astype(components.dtype, copy=False),
+            normalization_=normalization,
         )
 
     def _require_parameters(self):
@@ -354,10 +355,10 @@ class Nystroem(_RandomMap):
         return len(self.components_)
 
 
-def _inverse_root(inner):
-    """The inverse of the square root of a kernel matrix."""
+def _inverse_root(inner, dtype):
+    """The inverse of the square root of a kernel matrix, as numbers of the given type."""
     U, values, Vt = np.linalg.svd(inner)
-    return (U / np.sqrt(np.maximum(values, 1e-12))) @ Vt
+    return ((U / np.sqrt(np.maximum(values, 1e-12))) @ Vt).astype(dtype, copy=False)
 
 
 _BY_DIFFERENCES = ("laplacian", "chi2", "additive_chi2")

@@ -8,9 +8,19 @@ from .._csr import Csr, as_rows, is_sparse
 from .._estimator import variants
 from .._folds import keeps_classes, rows_of_folds
 from .._labels import as_labels
-from .._threads import Progress, advance, all_finite, aside, aside_for_many, aside_if_many, map_rows, rows_at
+from .._threads import (
+    Progress,
+    advance,
+    all_finite,
+    aside,
+    aside_for_many,
+    aside_if_many,
+    map_rows,
+    numbered_blocks,
+    rows_at,
+)
 from .._validation import as_unchecked_matrix, require_number
-from .row_gram import Centred, DenseCentred, Unsure, mean_of, numbered_blocks, solved
+from .row_gram import Centred, DenseCentred, Unsure, mean_of, solved
 from .row_sums import RowSums
 from .scores import LinearClassifier, chosen, counted, in_order_for, linear_codes, linear_scores
 

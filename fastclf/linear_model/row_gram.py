@@ -17,7 +17,7 @@ import numpy as np
 from .. import _simd
 from .._csr import Csr
 from .._exceptions import warn
-from .._threads import all_finite, aside, aside_if_many, blocks, map_rows, norm_of, rows_at
+from .._threads import all_finite, aside, aside_if_many, map_rows, norm_of, numbered_blocks, rows_at
 from ..sums.blocks import over_rows
 from .scores import linear_scores, products_with, transposed
 
@@ -146,14 +146,6 @@ class Centred:
         n = min(self.shape)
         step = 2 * _SPARSE_WORK * self.X.size * n_targets + 4 * n * n_targets**2
         return max(8, n**3 // 5 // step)
-
-
-def numbered_blocks(matrix):
-    """Yield pairs (slice of rows, these rows of the matrix) of blocks, between which Ctrl-C is obeyed."""
-    start = 0
-    for block in blocks(matrix):
-        yield slice(start, start + len(block)), block
-        start += len(block)
 
 
 class DenseCentred:

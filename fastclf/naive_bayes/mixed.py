@@ -7,7 +7,7 @@ from .._csr import as_csr, is_sparse
 from .._exceptions import of_column
 from .._folds import is_leave_one_out, keeps_classes
 from .._state_table import Array, Instance, List, Value, declare
-from .._threads import copy_rows, map_rows, rows_at
+from .._threads import copy_rows, map_rows, numbered_blocks, rows_at
 from .._validation import as_generator, as_list, feature_names, require_choice, require_integer, require_number
 from ..sums.class_sums import class_counts
 from .base import NaiveBayesBase, among, as_priors, begin_joint, document, log_of
@@ -301,9 +301,10 @@ class NaiveBayes(NaiveBayesBase, shortcuts=True):
                     raise ValueError(
                         f"{where} has numbers that are too large or not finite for a draw: {error}"
                     ) from error
-                X[np.ix_(rows, places)] = drawn.reshape(len(rows), len(places))
+                for i, block in numbered_blocks(drawn.reshape(len(rows), len(places))):
+                    X[np.ix_(rows[i], places)] = block
         texts = any(isinstance(value, str) for value in X[0])
-        return X if texts else copy_rows(X, np.empty(X.shape)), self.classes_[codes]
+        return X if texts else copy_rows(X, np.empty(X.shape)), rows_at(self.classes_, codes)
 
     def _check_rest(self, sizes, entries):
         if sorted(place for places in self.factors_ for place in places) != list(range(self.n_features_in_)):

@@ -8,7 +8,7 @@ from .._csr import as_scipy
 from .._estimator import Estimator
 from .._exceptions import warn
 from .._state_table import Array, Instance, Size, Value, declare, or_none
-from .._threads import Progress, n_threads
+from .._threads import Progress, aside_if_many, n_threads
 from .._validation import (
     as_array,
     as_sample_weight,
@@ -308,11 +308,12 @@ class Neighbors(Estimator):
         self._require_rows("removed")
         columns = {name: getattr(self, name) for name in self._columns}
         attributes = {
-            name: None if column is None else np.delete(column, rows, axis=0) for name, column in columns.items()
+            name: None if column is None else aside_if_many(column.size, np.delete, column, rows, axis=0)
+            for name, column in columns.items()
         }
         weight = attributes["_weight"]
         attributes["_allowed"] = None if weight is None else _allowed(weight)
-        attributes["_ids"] = None if self._ids is None else self._ids.without(rows)
+        attributes["_ids"] = None if self._ids is None else aside_if_many(n, self._ids.without, rows)
         return attributes | {"_scan": self._scan.remove(rows), "n_samples_fit_": n - len(rows)}
 
     def remove(self, rows=None, *, ids=None):

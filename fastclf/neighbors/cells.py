@@ -12,7 +12,7 @@ import numpy as np
 from .. import _simd
 from .._aligned import aligned
 from .._state_table import Array, Instance, SizeOf, Starts, declare
-from .._threads import advance, aside, n_threads, ranges, run
+from .._threads import advance, aside, blocks, n_threads, ranges, run
 from .code_filter import Filter, FilterPass
 from .metrics import MetricOf, names_with
 from .search import Heaps, Index, require_full
@@ -179,7 +179,8 @@ class Cells(Index):
         firsts = self.rows[: panel * self.starts[-1] : panel]
         self.first_key, self.last_key = key[firsts], key[order[ends - 1]]
         self.code = aligned((n_places, plain.width), np.uint8).reshape(-1)
-        self.code.fill(128)
+        for block in blocks(self.code):
+            block.fill(128)
         self.half = np.zeros(n_places, np.intc)
         self.slack, self.length = np.zeros((2, n_places // builder.BLOCK_ROWS), np.float32)
         _in_ranges(lambda *part: builder.move_codes(self, *part, n), n_places, threads, builder.BLOCK_ROWS)

@@ -4,7 +4,7 @@ import numpy as np
 
 from .._csr import is_sparse
 from .._exceptions import warn
-from .._threads import aside_if_many, map_rows
+from .._threads import aside_if_many, copy_rows, map_rows
 from .._validation import require_truth
 from .base import Neighbors
 from .nearest import NearestNeighbors
@@ -155,7 +155,7 @@ def sort_graph_by_row_values(graph, copy=False, warn_when_not_sorted=True):
     """
     if not is_sparse(graph):
         raise TypeError(f"graph is of type {type(graph).__name__}; one of SciPy's sparse matrices is wanted")
-    if graph.format == "csr" and _ascends(graph):
+    if graph.format == "csr" and aside_if_many(graph.nnz, _ascends, graph):
         return graph
     if warn_when_not_sorted:
         warn(
@@ -173,11 +173,12 @@ def sort_graph_by_row_values(graph, copy=False, warn_when_not_sorted=True):
             raise ValueError(
                 "The input graph is not in CSR format. Use copy=True to allow the conversion to CSR format."
             )
-        graph = graph.asformat("csr")
+        graph = aside_if_many(graph.nnz, graph.asformat, "csr")
     elif copy:
-        graph = graph.copy()
+        graph = aside_if_many(graph.nnz, graph.copy)
     data, indices = aside_if_many(graph.nnz, _by_value, graph)
-    graph.data[: len(data)], graph.indices[: len(data)] = data, indices
+    copy_rows(data, graph.data[: len(data)])
+    copy_rows(indices, graph.indices[: len(data)])
     graph.has_sorted_indices = False
     return graph
 

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from .._state_table import Array, DeclaredState, Instance, SizeOf, declare, or_none, where
-from .._threads import advance, copy_rows, n_threads, run
+from .._threads import advance, aside_if_many, copy_rows, n_threads, rows_at, run
 from .choose_index import Maker
 from .metrics import MetricOf, names_with, numbered
 from .scan import Scan
@@ -208,6 +208,10 @@ class Segments(DeclaredState):
         places = self._places(rows)
         if not isinstance(self.some_rows, np.ndarray):
             return self.some_rows[places]
+        return aside_if_many(len(places) * self._added.shape[1], self._at, places)
+
+    def _at(self, places):
+        """The dense rows at the given places."""
         found = np.empty((len(places), self._added.shape[1]), self.dtype)
         for first, index in self._parts():
             inside = (places >= first) & (places < first + len(index.X))
@@ -269,7 +273,8 @@ class Segments(DeclaredState):
             part = slice(left[0], left[-1] + 1)
             new._given, given = self._make(self._given.X[part], self.metric), given[part]
         if 2 * np.count_nonzero(added) < len(added):
-            new._added, new._spare = self._added[added.astype(bool)], SpareRows()
+            stays = np.flatnonzero(added)
+            new._added, new._spare = rows_at(self._added, stays), SpareRows()
             new._sealed = self._make(new._added, self.metric) if len(new._added) else None
             new._tail, added = None, np.ones(len(new._added), np.uint8)
         alive = np.concatenate([given, added])

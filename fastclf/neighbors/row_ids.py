@@ -67,8 +67,7 @@ class RowIds(DeclaredState):
 
     def _sort(self):
         if self._order is None:
-            order = aside_if_many(len(self.values), np.argsort, self.values, kind="stable")
-            self._sorted = self.values[order]
+            order, self._sorted = aside_if_many(len(self.values), _in_order, self.values)
             # `_order` is set last, because another thread that finds `_order` set goes on to read `_sorted`
             self._order = order
 
@@ -128,6 +127,12 @@ class RowIds(DeclaredState):
             new._sorted = self._sorted[stays[self._order]]
             new._order = (np.cumsum(stays) - 1)[left]
         return new
+
+
+def _in_order(values):
+    """(row numbers, ids) in ascending order of the ids."""
+    order = np.argsort(values, kind="stable")
+    return order, values[order]
 
 
 def _found(ids, ascending, order):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._sklearn_bases import joins
+from .._threads import aside_if_many
 from .._validation import described, require_truth
 from .base import Neighbors
 from .search import require_radius
@@ -156,6 +157,10 @@ class RadiusSearch(Neighbors):
         require_mode(mode)
         distances, indices = self.radius_neighbors(X, radius, True, sort_results, mask=mask)
         indptr = np.concatenate([[0], np.cumsum([len(found) for found in indices])])
+        return aside_if_many(int(indptr[-1]), self._graph, indices, distances, indptr, mode)
+
+    def _graph(self, indices, distances, indptr, mode):
+        """The graph of the neighbours that `radius_neighbors` has found."""
         found = np.concatenate(list(indices))
         data = np.ones(len(found)) if mode == "connectivity" else np.concatenate(list(distances))
         return as_graph(data, found, indptr, self.n_samples_fit_)
