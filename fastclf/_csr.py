@@ -11,7 +11,7 @@ from ._threads import aside_if_many, copy_rows, n_numbers, ranges
 from ._validation import as_float, as_matrix, as_unchecked_matrix, require_matrix
 
 # The number of entries of a sparse matrix that are checked between two checks for Ctrl-C.
-_CHECK_ENTRIES = 1 << 22
+_CHECK_ENTRIES = 1 << 20
 
 # The number of entries of a sparse matrix that are sorted before the duration of a sort is first measured.
 _SORT_ENTRIES = 1 << 16

@@ -325,6 +325,8 @@ def frame_of_caller():
 
 def n_numbers(container):
     """The number of entries of an array, a list or a table; of a sparse matrix, the number of stored entries."""
+    if isinstance(container, np.ndarray):
+        return container.size
     size, shape = getattr(container, "size", None), getattr(container, "shape", None)
     if isinstance(size, (int, np.integer)):
         return int(size)
@@ -361,7 +363,10 @@ def aside_for_many(function):
 
     @functools.wraps(function)
     def call(*arguments, **options):
-        return aside_if_many(max(map(n_numbers, arguments)), function, *arguments, **options)
+        for each in arguments:
+            if n_numbers(each) > _MANY_NUMBERS:
+                return aside(function, *arguments, **options)
+        return function(*arguments, **options)
 
     return call
 
@@ -378,8 +383,8 @@ def numbered_blocks(array):
 
 
 def blocks(array):
-    """Yield the rows of an array in the blocks of :func:`numbered_blocks`."""
-    return (block for _, block in numbered_blocks(array))
+    """The rows of an array in the blocks of :func:`numbered_blocks`; a small array is one block, even if empty."""
+    return (array,) if array.size <= _BLOCK_NUMBERS else (block for _, block in numbered_blocks(array))
 
 
 def all_finite(array):

@@ -19,7 +19,7 @@ from ._threads import all_finite, aside_for_many, aside_if_many, copy_rows, n_nu
 _SMALL = frozenset(["bool", "int8", "uint8", "int16", "uint16", "float16"])
 
 # The number of values that are checked for NaN between two checks for Ctrl-C, in a few milliseconds.
-_CHECK_NUMBERS = 1 << 22
+_CHECK_NUMBERS = 1 << 20
 
 # The number of entries of a list that are converted, in a few milliseconds, before the first check for Ctrl-C.
 _BLOCK = 1 << 14

@@ -15,7 +15,7 @@ kernels = _simd.load("naive_bayes._joints")
 def require_positive(X, owner):
     """Refuse negative counts. NaN is not refused here: it shows in the caller's sums."""
     data = X.data[: X.size] if isinstance(X, Csr) else X
-    if data.dtype.kind != "u" and data.size and any(block.min() < 0 for block in blocks(data)):
+    if data.dtype.kind != "u" and data.size and min(map(np.min, blocks(data))) < 0:
         raise ValueError(f"Negative values in data passed to {owner} (input X); counts from 0 up are wanted")
 
 
