@@ -58,7 +58,7 @@ cdef void sort_row(column_t* column, floating* value, Py_ssize_t n, entry_t* ent
         ascends = ascends and column[i] >= column[i - 1]
     if ascends:
         return
-    if descends:  # rows in descending order are common: SciPy's product of two sparse matrices often has them
+    if descends:  # rows whose columns descend are common: SciPy's product of two sparse matrices often has them
         reverse(column, value, n)
         return
     if n <= FEW:

@@ -198,7 +198,7 @@ ctypedef struct table_t:
     # for products of columns: the column numbers of each product's factors, one product after another
     const int* factors
     const int* degree            # (inner.n_features,) the number of factors of each product of columns
-    const int* levels            # the number of categories of each column; -1: the column has numbers
+    const int* levels            # the number of categories of each column; -1: the column is numeric
     # for each column the index of its first category in the arrays `code`, `value` and `begin`, which have an entry for
     # each category of each column; a column's categories are sorted by the bytes of their texts
     const int64_t* first

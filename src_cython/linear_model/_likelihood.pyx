@@ -128,7 +128,7 @@ cdef void transpose_panel(pass_t* p) noexcept nogil:
         for j in range(0, p.d + 1, 4):
             if j + 4 <= p.ld:
                 transpose_4_by_4_d(p.z + i * p.ld + j, p.ld, p.zt + j * ROWS + i, ROWS)
-            else:  # SIMD vectors have fewer than four lanes, and the padded rows may end with fewer than four columns
+            else:  # fewer than four columns are left, since rows are padded to SIMD vectors of fewer than four lanes
                 transpose_rest(p, i, j)
 
 

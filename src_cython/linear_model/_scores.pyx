@@ -156,7 +156,7 @@ cdef void score_rows(
 cdef void score_by_class(
     const csr_t* X, const floating* value, Py_ssize_t row, const sparse_t* s, const weight_t* W, double* out
 ) noexcept nogil:
-    """Write the scores of a sparse row for all classes; a vector has the sums of LANES_D classes."""
+    """Write the scores of a sparse row for all classes; one SIMD vector sums the scores of LANES_D classes."""
     cdef Py_ssize_t k = 0, e, i, K = s.n_classes, stride = s.class_stride
     cdef double total
     cdef double lanes[LANES_D]

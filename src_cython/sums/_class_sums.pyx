@@ -49,7 +49,7 @@ cdef inline double weight_of(const labelled_t* rows, Py_ssize_t i) noexcept nogi
 # Rows are added four at a time to a class, so that the sums are read and written once for four rows; up to three rows
 # of a class wait for a fourth.
 cdef struct moments_t:
-    # (classes,) the sum of the weights of each class's rows; 0: no row has been added, and the shift is not set yet
+    # (classes,) the sum of the weights of each class's rows; 0: no row of the class has been added yet
     double* count
     # (classes, d) for each class the first of its rows, which is subtracted from all of its rows to avoid cancellation
     double* shift

@@ -232,7 +232,7 @@ cdef inline int64_t scaled_part(
 
 
 cdef inline void read_totals(const growth_t* g, node_t* node, const scratch_t* scratch) noexcept nogil:
-    """Set the node's scale and total for exact sums; write its class or output sums to `scratch.sides`, second half."""
+    """Set the node's scale and total for exact sums; write its sums to the second half of `scratch.sides`."""
     cdef const uint64_t* list = list_of(g, node.list, node.start)
     cdef Py_ssize_t n = node.stop - node.start, k, o, row
     cdef double scale = fixed_scale(node.weight), y

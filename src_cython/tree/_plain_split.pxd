@@ -75,7 +75,7 @@ ctypedef struct split_t:
 
 ctypedef struct end_t:  # the rows at one end of a sorted list, which are read from that end inwards
     const uint64_t* items  # the item at the end of the list, which is read first
-    # the number of rows to read; the row after them, if there is one, has another value of the feature
+    # the number of rows to read from this end; the row after them, if there is one, has another value of the feature
     Py_ssize_t count
     # first, last: the least and the largest number of rows, in reading order, after which a cut leaves enough rows for
     # a leaf on both sides
@@ -471,8 +471,8 @@ cdef inline void scan(
     if order.first > order.last:
         return
     if is_plain(g):
-        # the floor, below which cuts are rejected, is lowered by more than a rounding error, so that a cut whose score
-        # ties with that of the best split so far is still found
+        # the score below which the search rejects cuts lies under that of the best split so far by more than a rounding
+        # error, so that a cut whose score ties is still found
         start_search(&best, split.score - fabs(split.score) * 1e-12 - 1e-300 if split.feature >= 0 else -1e300)
         scan_from_both_ends(g, node, order, scratch.sides, &best)
     else:

@@ -60,7 +60,8 @@ ctypedef struct sorting_t:  # the state of a sort of the columns [column, stop) 
     Py_ssize_t least  # a value is common, and its rows are omitted, if more than this number of rows have it
     const Py_ssize_t* rows  # (n,): the row numbers in X of the rows to sort; NULL: all rows
     const int32_t* codes  # (n,): the class of each row; NULL: items have no class
-    const int32_t* n_codes  # (d,): the number of each column's categories, 0 for numbers; NULL: all columns are numbers
+    # (d,): the number of each column's categories, 0 for a numeric column; NULL: all columns are numeric
+    const int32_t* n_codes
     # (2, d): for each list, the rank of the value that it leaves out, or -1, and the number of a row that has the
     # value; NULL: no list leaves out a value
     int32_t* common
