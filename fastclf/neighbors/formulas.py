@@ -25,8 +25,8 @@ class FormulaPass(NamedTuple):
     # (n_queries, N_NOTES) float64: for each query the numbers, such as its norm, that the kernel computes once
     notes: np.ndarray
     found: Heaps | Hits
-    # (N_NOTES + 2 d, PANEL_ROWS) float64: scratch space for numbers computed from a panel of rows, for the rows'
-    # coordinates, and for sums
+    # (N_NOTES + 2 d, PANEL_ROWS) float64: scratch space for each row of a panel: its N_NOTES numbers, such as a norm,
+    # its coordinates, and sums
     panel: np.ndarray
 
 

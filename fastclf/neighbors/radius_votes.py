@@ -16,7 +16,7 @@ class Circle(NamedTuple):
     """The neighbours of a few consecutive queries, ordered by query, and the weights of their votes."""
 
     start: int  # the number of the first query of this block of consecutive queries
-    query: np.ndarray  # (n_found,) intp: for each neighbour the number of its query, minus `start`
+    query: np.ndarray  # (n_found,) intp: for each neighbour the number of its query, from 0 in this block
     row: np.ndarray  # (n_found,) intp: the row number of each neighbour
     votes: np.ndarray  # (n_found,) float64: the weight of each neighbour's vote
     total: np.ndarray  # (n_queries,) float64: the sum of the votes of each query; 0 for an outlier

@@ -236,7 +236,7 @@ class Voters(Weighted, WeightedNeighbors):
         return errors
 
     def _error_each(self, ballot, row, k_max):
-        """The prediction errors, (n, k_max), for the fitted rows `row` as queries; column k - 1 is for k neighbours."""
+        """The prediction errors, (n_queries, k_max), of fitted rows `row` as queries; column k - 1: k neighbours."""
 
 
 def taken_weights(weight, index, k, threads):

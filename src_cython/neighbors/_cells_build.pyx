@@ -17,7 +17,7 @@ PANEL_ROWS, BLOCK_ROWS = PANEL, BLOCK
 
 
 cdef inline const unsigned char* code_at(const unsigned char* code, Py_ssize_t place, Py_ssize_t width) noexcept nogil:
-    """The address of coordinates 0 to 3 of the code at a place; the next 4 lie behind these of the whole panel."""
+    """The address of the first 4 coordinates of a place's code; a panel has those of all its codes, then the next 4."""
     return code + place // PANEL * PANEL * width + place % PANEL * 4
 
 
@@ -88,7 +88,7 @@ def nearest_centers(
     const unsigned char[::1] code, Py_ssize_t start, Py_ssize_t stop, const signed char[:, ::1] centers,
     const int[::1] base, int[::1] cell_out,
 ):
-    """Write the number of the centre nearest to the code at each place from start to stop (multiples of 2 PANEL)."""
+    """Write the number of the centre nearest to the code at each place from start to stop, for pairs of panels."""
     cdef Py_ssize_t place = start, width = centers.shape[1]
     require(centers.shape[0] % 4 == 0 and start % (2 * PANEL) == 0 and stop % (2 * PANEL) == 0)
     with nogil:

@@ -90,7 +90,8 @@ cdef void measure_centers(const cells_t* c, const signed char* point, Py_ssize_t
     cdef const unsigned char* z = c.code
     cdef const int* q = <const int*> point
     cdef int base = 0
-    # the sums of a panel's centres: without SIMD they take all PANEL vectors, of one lane each, otherwise fewer
+    # sums of products of codes, one for each centre of a panel, in vectors: only without SIMD, where a vector has one
+    # lane, are all PANEL vectors used
     cdef vec_i sums[PANEL]
     for i in range(width):
         base += point[i] * point[i] + 2 * PRODUCT_OFFSET * point[i]

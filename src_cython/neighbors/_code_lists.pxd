@@ -93,7 +93,7 @@ cdef inline Py_ssize_t list_capacity(Py_ssize_t k) noexcept nogil:
 
 
 cdef inline Py_ssize_t codes_bytes(Py_ssize_t d, Py_ssize_t width, Py_ssize_t n, Py_ssize_t k) noexcept nogil:
-    """The scratch space that `prepare_codes` needs for a block of n queries, in bytes."""
+    """The size in bytes of the scratch space that `prepare_codes` needs for a block of n queries."""
     cdef Py_ssize_t coder = PANEL_BYTES * (d + 2 * width + 4) + 12 * (d + width)
     return coder + (n + 3) * (width + 64) + (12 * n + 16) * list_capacity(k) + 2048
 

@@ -202,7 +202,8 @@ cdef inline void products_row(
     cdef Py_ssize_t n = f.width // 4, g, i, r
     cdef const unsigned char* x = f.code + place * f.width
     cdef const int* q = <const int*> (f.query_code + query * f.width)
-    # the sums of a panel's rows: without SIMD they take all PANEL vectors, of one lane each, otherwise fewer
+    # sums of products of codes, one for each row of a panel, in vectors: only without SIMD, where a vector has one
+    # lane, are all PANEL vectors used
     cdef vec_i sums[PANEL]
     cdef unsigned int near
     for i in range(PANEL // LANES_F):

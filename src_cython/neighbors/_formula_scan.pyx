@@ -56,10 +56,10 @@ ctypedef struct formula_t:
     Py_ssize_t d
     # for seuclidean (d,): the variance of each feature; for mahalanobis (d, d): the inverse covariance; NULL otherwise
     const double* V
-    # (d, ROWS): ROWS rows of X in a panel, coordinate by coordinate
+    # (d, rows of a panel): the panel, some rows of X side by side, coordinate by coordinate
     double* panel
-    double* scratch             # (d, ROWS): scratch space for the Mahalanobis distances of a panel
-    double* notes               # (N_NOTES, ROWS): the numbers, such as norms, computed once for each row of the panel
+    double* scratch             # (d, rows of a panel): scratch space for the Mahalanobis distances of the panel's rows
+    double* notes               # (N_NOTES, rows of a panel): the numbers, such as norms, computed once for each row
 
 
 cdef void centre(double* x, Py_ssize_t step, Py_ssize_t d, double* norm2_out) noexcept nogil:

@@ -65,7 +65,7 @@ ctypedef struct sparse_s:
     int64_t* cursor
     # (n_queries,) scratch space: a row whose screen, a quick lower bound, reaches this limit is no neighbour
     double* limit
-    # (PANEL,) scratch space: for each row of a panel a sum of terms of its distance from a query; zeros before each
+    # (rows of a panel,) scratch space: for each row a sum of terms of its distance from a query; zeros before each
     # query
     double* sums
     double rounding              # the relative error of a number that is rounded to the type of X

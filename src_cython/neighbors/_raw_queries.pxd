@@ -18,7 +18,7 @@ cdef enum:
 
 
 cdef inline Py_ssize_t scratch_bytes(Py_ssize_t d) noexcept nogil:
-    """The scratch space, in bytes, that `prepare` and one panel of rows need for the largest block of queries."""
+    """The size in bytes of the scratch space for the largest block of queries, for `prepare` and one panel of rows."""
     return (8 * QUERIES + PANEL_BYTES) * d + 32 * QUERIES + 256
 
 
@@ -62,7 +62,7 @@ cdef inline double rounding(int metric, const double* q, const floating* rounded
 cdef inline int measure_norm(
     int metric, const double* q, Py_ssize_t d, double* norm2_out, double* error_out, double* scale_out
 ) noexcept nogil:
-    """For cosine or dot, write |q|^2, |q| (for cosine 0) and the number by which q is divided to screen rows."""
+    """For cosine or dot, write of a query q: |q|^2; |q|, for cosine 0; the number by which q is divided for screens."""
     norm2_out[0] = squared_norm(q, d)
     error_out[0] = 0
     scale_out[0] = 1
