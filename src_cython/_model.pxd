@@ -99,7 +99,7 @@ ctypedef struct neighbors_t:
     Py_ssize_t n_findable
     bint narrow                  # whether X, the rows to search, is float32, not float64
     const void* X                # (n_rows, n_features) float32 or float64: the rows to search
-    const void* metrics          # the metric and its parameters, a metrics_t of `neighbors/_search.pxd` on the C heap
+    const void* metrics          # the metric and its parameters, a metrics_t of `neighbors/_metrics.pxd` on the C heap
     const unsigned char* allowed  # (n_rows,) 1 for each row that may be found; NULL: all rows may be found
     # the next fields belong to an index with one-byte codes of its rows, by which a search skips most rows without
     # computing their distances; `neighbors/_code_lists.pxd` and `neighbors/_encode.pyx` explain them

@@ -13,8 +13,9 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport free, strtod
 from libc.string cimport strcmp, strpbrk
 
-from neighbors._raw_queries cimport PANEL_BYTES, PY_SSIZE_T_MAX, QUERIES, scratch_bytes
 from neighbors._code_lists cimport codes_bytes
+from neighbors._panel_layout cimport PANEL_BYTES
+from neighbors._raw_queries cimport PY_SSIZE_T_MAX, QUERIES, scratch_bytes
 from _model cimport (
     MODEL, axpy_double_f, axpy_float_f, column_t, distances_double_f, distances_float_f, dot_double_f, dot_float_f,
     dual_t, epoch_double_f, epoch_float_f, model_t, piece, raw_search_t, smo_first_f, smo_second_f, smo_step_f,

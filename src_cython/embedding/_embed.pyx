@@ -14,7 +14,7 @@ from _model cimport (
     MODEL, apply_double_f, apply_float_f, encode_f, features_double_f, features_float_f, model_t, normalise_f,
     score_double_f, score_float_f, search_f,
 )
-from neighbors._search cimport fill_metric, metrics_t
+from neighbors._metrics cimport fill_metric, metrics_t
 from fastclf.capi cimport (
     FASTCLF_BAD_VALUE, FASTCLF_BAYES, FASTCLF_LINEAR, FASTCLF_MACHINE, FASTCLF_NEIGHBORS, FASTCLF_OK, FASTCLF_TREE,
     fastclf_model, release,

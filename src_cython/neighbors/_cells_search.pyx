@@ -25,8 +25,8 @@ from libc.math cimport INFINITY, sqrt
 from neighbors._code_bound cimport BLOCK, PANEL
 from neighbors._code_lists cimport fill_filter, filter_t
 from neighbors._code_screen cimport key_limit, products_row, reach, refine
-from neighbors._distance cimport cosine_t, euclidean_t
-from neighbors._search cimport COSINE, fill_metric, fill_search, metrics_t, search_t
+from neighbors._metrics cimport COSINE, cosine_t, euclidean_t, fill_metric, metrics_t
+from neighbors._search cimport fill_search, search_t
 from _vector cimport LANES_F, PRODUCT_OFFSET, add_products, prefetch, require, spread_i, vec_i
 from fastclf._heap cimport sort as sort_heap
 

@@ -3,9 +3,10 @@
 # `fastclf/neighbors/code_filter.py`, or, for queries over raw pointers, to a model and to the caller's scratch space.
 from libc.string cimport memset
 
-from neighbors._raw_queries cimport PANEL_BYTES
+from neighbors._metrics cimport COSINE, DOT, metrics_t
+from neighbors._panel_layout cimport PANEL_BYTES
+from neighbors._search cimport search_t
 from _model cimport model_t, piece, query_codes_t
-from neighbors._search cimport COSINE, DOT, metrics_t, search_t
 
 ctypedef struct filter_t:
     Py_ssize_t width                # the number of bytes of one row's code

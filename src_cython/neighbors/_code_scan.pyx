@@ -14,11 +14,9 @@ from neighbors._raw_queries cimport metrics_of, prepare
 from neighbors._code_bound cimport BLOCK, PANEL
 from neighbors._code_lists cimport fill_filter, filter_t, prepare_codes
 from neighbors._code_screen cimport coded_t, key_limit, note, products_row, reach, refine
-from neighbors._distance cimport dot_t, manhattan_t
+from neighbors._metrics cimport COSINE, EUCLIDEAN, MANHATTAN, SQEUCLIDEAN, dot_t, fill_metric, manhattan_t, metrics_t
+from neighbors._search cimport fill_search, search_t
 from _model cimport model_t, raw_search_t, search_f
-from neighbors._search cimport (
-    COSINE, EUCLIDEAN, MANHATTAN, SQEUCLIDEAN, fill_metric, fill_search, metrics_t, search_t,
-)
 from _vector cimport (
     LANES_D, LANES_F, add_differences, add_products, at_least_i, at_most_l, lowest_bit, spread_i, spread_l, vec_i,
     vec_l,

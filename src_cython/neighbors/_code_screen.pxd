@@ -9,8 +9,10 @@ from libc.math cimport INFINITY, floor, sqrt
 
 from neighbors._code_bound cimport BLOCK, PANEL
 from neighbors._code_lists cimport filter_t
-from neighbors._distance cimport cosine_t, dot_t, euclidean_t, manhattan_t
-from neighbors._search cimport measure, measure_waiting, screen_row, search_t
+from neighbors._distance cimport screen_row
+from neighbors._measure cimport measure, measure_waiting
+from neighbors._metrics cimport cosine_t, dot_t, euclidean_t, manhattan_t
+from neighbors._search cimport search_t
 from _vector cimport (
     LANES_F, add_products, at_least_i, lowest_bit, prefetch, require, spread_i, vec_d, vec_f, vec_i,
 )

@@ -39,47 +39,14 @@
 from cython cimport floating
 from libc.math cimport INFINITY, fabs, nextafterf, pow, sqrt
 
-from _vector cimport LANES_D, LANES_F, absolute, differs, fmadd, larger, spread_d, vec, vec_d, widen
-
-# The number of rows of a panel of floats (ROWS_F) or doubles (ROWS_D). The rows lie side by side, panel[j][row], so
-# that the values of one coordinate j fill two vectors.
-cdef enum:
-    ROWS_F = 2 * LANES_F
-    ROWS_D = 2 * LANES_D
-
-# Each metric is a separate struct type, so that each loop is compiled for one metric. The fields of a struct are the
-# parameters of its metric.
-ctypedef struct euclidean_t:
-    bint squared
-
-ctypedef struct manhattan_t:
-    char none
-
-ctypedef struct chebyshev_t:
-    char none
-
-ctypedef struct hamming_t:
-    char none
-
-ctypedef struct minkowski_t:
-    double p
-    const double* w          # (d,) a weight for each coordinate, or NULL for equal weights
-
-ctypedef struct cosine_t:
-    const double* norm2      # (n_rows,): the squared norm of each row of X
-    const double* query_norm2
-
-ctypedef struct dot_t:
-    double largest_norm      # the largest norm of a row of X; a query's norm is in search_t.query_error
-
-ctypedef fused metric_t:
-    euclidean_t
-    manhattan_t
-    chebyshev_t
-    hamming_t
-    minkowski_t
-    cosine_t
-    dot_t
+from neighbors._metrics cimport (
+    chebyshev_t, cosine_t, dot_t, euclidean_t, hamming_t, manhattan_t, metric_t, minkowski_t,
+)
+from neighbors._panel_layout cimport ROWS_D, ROWS_F
+from _vector cimport (
+    LANES_D, LANES_F, absolute, differs, fmadd, larger, largest_lane, spread_d, spread_f, sum_lanes, vec, vec_d, vec_f,
+    widen,
+)
 
 
 cdef inline double exact_term(
@@ -220,6 +187,43 @@ cdef inline vec screen_terms(const metric_t* metric, vec s, vec x, vec q) noexce
         return fmadd(x, q, s)
     else:
         return s + differs(x, q)
+
+
+cdef inline double screen_row(
+    const metric_t* metric, const vec* x, const vec* q, Py_ssize_t d
+) noexcept nogil:
+    """The screen of one row, summed by whole vectors of coordinates, then by the remaining coordinates in float64.
+
+    x and q are arrays of d scalars.
+    """
+    cdef Py_ssize_t lanes = LANES_F if vec is vec_f else LANES_D
+    cdef Py_ssize_t i = 0, n = d // lanes, j
+    cdef vec a, b, c, e
+    cdef double s = 0
+    if n:
+        if vec is vec_f:
+            a = b = c = e = spread_f(0)
+        else:
+            a = b = c = e = spread_d(0)
+        while i + 4 <= n:
+            a = screen_terms(metric, a, x[i], q[i])
+            b = screen_terms(metric, b, x[i + 1], q[i + 1])
+            c = screen_terms(metric, c, x[i + 2], q[i + 2])
+            e = screen_terms(metric, e, x[i + 3], q[i + 3])
+            i += 4
+        while i < n:
+            a = screen_terms(metric, a, x[i], q[i])
+            i += 1
+        if metric_t is chebyshev_t:
+            s = largest_lane(larger(larger(a, b), larger(c, e)))
+        else:
+            s = sum_lanes((a + b) + (c + e))
+    for j in range(n * lanes, d):
+        if vec is vec_f:
+            s = exact_term(metric, s, (<const float*> x)[j], (<const float*> q)[j], j)
+        else:
+            s = exact_term(metric, s, (<const double*> x)[j], (<const double*> q)[j], j)
+    return s
 
 
 cdef inline double screen_bound(

@@ -8,11 +8,11 @@ from cython cimport floating
 from libc.math cimport INFINITY, sqrt
 from libc.stdlib cimport abs
 
-from neighbors._raw_queries cimport PANEL_BYTES, metrics_of
 from neighbors._code_bound cimport BLOCK, PANEL
-from neighbors._distance cimport ROWS_F
+from neighbors._metrics cimport DOT, MANHATTAN
+from neighbors._panel_layout cimport PANEL_BYTES, ROWS_F
+from neighbors._raw_queries cimport metrics_of
 from _model cimport encode_f, model_t, piece, query_codes_t
-from neighbors._search cimport DOT, MANHATTAN
 from _vector cimport LANES_F, PRODUCT_OFFSET, fmadd_f, require, spread_f, sqrt_f, sum_f, vec_f
 
 

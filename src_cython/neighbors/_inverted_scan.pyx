@@ -28,10 +28,12 @@ from cython cimport floating
 from libc.math cimport INFINITY, NAN, fabs, nextafter
 from libc.stdint cimport int64_t
 
-from neighbors._distance cimport cosine_t, dot_t, euclidean_t, exact_term, manhattan_t, metric_t, root
-from neighbors._search cimport (
-    COSINE, EUCLIDEAN, MANHATTAN, SQEUCLIDEAN, fill_found, fill_metric, metrics_t, search_t, take,
+from neighbors._distance cimport exact_term, root
+from neighbors._metrics cimport (
+    COSINE, EUCLIDEAN, MANHATTAN, SQEUCLIDEAN, cosine_t, dot_t, euclidean_t, fill_metric, manhattan_t, metric_t,
+    metrics_t,
 )
+from neighbors._search cimport fill_found, search_t, take
 from _vector cimport LANES_D, at_most_d, lowest_bit, require, spread_d, vec_d
 
 # The number of rows of a panel, chosen so that one sum for each of them stays in the second-level cache.

@@ -13,15 +13,16 @@
 from cython cimport floating
 from libc.math cimport isnan
 
-from neighbors._raw_queries cimport PY_SSIZE_T_MAX, QUERIES, metrics_of, prepare
-from neighbors._distance cimport (
-    chebyshev_t, euclidean_t, exact_term, exact_terms, manhattan_t, minkowski_t, root, screen_bound, screen_terms,
-)
+from neighbors._distance cimport exact_term, exact_terms, root, screen_bound, screen_terms
 from neighbors._kdtree_layout cimport FAN, FAN_BITS, LEAF, MAX_HEIGHT
-from _model cimport model_t, raw_search_t, search_f
-from neighbors._search cimport (
-    CHEBYSHEV, EUCLIDEAN, MANHATTAN, SQEUCLIDEAN, fill_metric, fill_search, metrics_t, offer, search_t,
+from neighbors._measure cimport offer
+from neighbors._metrics cimport (
+    CHEBYSHEV, EUCLIDEAN, MANHATTAN, SQEUCLIDEAN, chebyshev_t, euclidean_t, fill_metric, manhattan_t, metrics_t,
+    minkowski_t,
 )
+from neighbors._raw_queries cimport PY_SSIZE_T_MAX, QUERIES, metrics_of, prepare
+from neighbors._search cimport fill_search, search_t
+from _model cimport model_t, raw_search_t, search_f
 from _vector cimport (
     LANES_D, LANES_F, at_most, larger, lowest_bit, require, spread, spread_d, spread_f, vec, vec_d, vec_f, widen,
 )
@@ -221,7 +222,7 @@ cdef inline unsigned int screen_leaf(
 cdef inline void take(
     const box_metric_t* metric, search_t* s, double distance, Py_ssize_t row, Py_ssize_t query, floating like
 ) noexcept nogil:
-    """Do as `offer` of `_search.pxd` does, but keep the neighbours of a query in a sorted list if k is small.
+    """Do as `offer` of `_measure.pxd` does, but keep the neighbours of a query in a sorted list if k is small.
 
     Insertion into a short sorted list takes one branch that is hard to predict. A heap takes several such branches, and
     a sort in the end.

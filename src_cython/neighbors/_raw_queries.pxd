@@ -5,16 +5,17 @@ from libc.math cimport INFINITY, fabs, sqrt
 
 from _finite cimport all_finite
 from _model cimport model_t, piece, raw_search_t
-from neighbors._search cimport CHEBYSHEV, COSINE, DOT, HAMMING, MANHATTAN, MINKOWSKI, metrics_t, search_t
+from neighbors._metrics cimport CHEBYSHEV, COSINE, DOT, HAMMING, MANHATTAN, MINKOWSKI, metrics_t
+from neighbors._panel_layout cimport PANEL_BYTES
+from neighbors._search cimport search_t
 from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
 
 cdef extern from "Python.h":
     Py_ssize_t PY_SSIZE_T_MAX
 
 cdef enum:
-    QUERIES = 32       # the largest number of queries in a block, which is searched as a whole
-    PANEL_BYTES = 128  # the bytes of one coordinate of all rows of a panel: two of the widest SIMD vectors
-    FEW_QUERIES = 2    # the largest number of queries for which rows of X are read in place, not packed side by side
+    QUERIES = 32     # the largest number of queries in a block, which is searched as a whole
+    FEW_QUERIES = 2  # the largest number of queries for which rows of X are read in place, not packed side by side
 
 
 cdef inline Py_ssize_t scratch_bytes(Py_ssize_t d) noexcept nogil:

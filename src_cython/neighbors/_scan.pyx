@@ -13,15 +13,16 @@ from cython cimport floating
 from libc.math cimport sqrt
 from libc.stdlib cimport free, malloc
 
-from neighbors._raw_queries cimport FEW_QUERIES, PANEL_BYTES, PY_SSIZE_T_MAX, metrics_of, prepare, scratch_bytes
-from neighbors._distance cimport (
-    ROWS_D, ROWS_F, cosine_t, dot_t, euclidean_t, exact_panel, metric_t, minkowski_t, root, screen_bound, screen_terms,
+from neighbors._distance cimport exact_panel, root, screen_bound, screen_row, screen_terms
+from neighbors._measure cimport measure, measure_waiting, offer
+from neighbors._metrics cimport (
+    CHEBYSHEV, COSINE, DOT, EUCLIDEAN, HAMMING, MANHATTAN, MINKOWSKI, SQEUCLIDEAN, cosine_t, dot_t, euclidean_t,
+    fill_metric, metric_t, metrics_t, minkowski_t,
 )
+from neighbors._panel_layout cimport PANEL_BYTES, ROWS_D, ROWS_F
+from neighbors._raw_queries cimport FEW_QUERIES, PY_SSIZE_T_MAX, metrics_of, prepare, scratch_bytes
+from neighbors._search cimport fill_search, search_t
 from _model cimport distances_double_f, distances_float_f, model_t, piece, raw_search_t, search_f
-from neighbors._search cimport (
-    CHEBYSHEV, COSINE, DOT, EUCLIDEAN, HAMMING, MANHATTAN, MINKOWSKI, SQEUCLIDEAN, fill_metric, fill_search, measure,
-    measure_waiting, metrics_t, offer, screen_row, search_t,
-)
 from _vector cimport (
     LANES_D, LANES_F, at_most, lowest_bit, prefetch, require, spread, spread_d, spread_f, transpose_4_by_4_d,
     transpose_4_by_4_f, vec, vec_d, vec_f,

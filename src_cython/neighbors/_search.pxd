@@ -1,17 +1,12 @@
 # The state of one thread's search for a block of queries: for each query the k nearest rows so far, or the hits, all
 # rows within a radius.
 #
-# The kernel of a scan, a filter or a tree calls `measure` for each row that may be near, which computes the distance,
-# or `offer` with a distance; in the end it calls `measure_waiting`. A kernel that computes distances and bounds by
-# itself calls `take`.
+# A kernel that computes a distance calls `take`, which keeps the row if it is near. A kernel that screens rows leaves
+# this to `_measure.pxd`, which also computes the distance and lowers the bound of the screen.
 from cython cimport floating
 from libc.math cimport isnan
 
-from neighbors._distance cimport (
-    chebyshev_t, cosine_t, dot_t, euclidean_t, exact_four, exact_term, hamming_t, manhattan_t, metric_t, minkowski_t,
-    root, screen_bound, screen_terms,
-)
-from _vector cimport LANES_D, LANES_F, larger, largest_lane, require, spread_d, spread_f, sum_lanes, vec, vec_f
+from _vector cimport require
 from fastclf._heap cimport push
 
 ctypedef struct search_t:
@@ -65,128 +60,6 @@ cdef inline bint take(search_t* s, double distance, Py_ssize_t row, Py_ssize_t q
             s.tau[query] = s.distance[query * k]
             return True
     return False
-
-
-cdef inline void offer(
-    const metric_t* metric, search_t* s, double distance, Py_ssize_t row, Py_ssize_t query, floating like
-) noexcept nogil:
-    """Add a row to the query's nearest rows or hits; if its k-th distance fell, lower the bound of screens of rows."""
-    if take(s, distance, row, query):
-        s.bound[query] = screen_bound(metric, s.tau[query], s.query_error[query], s.d, like)
-
-
-cdef inline void measure_waiting(const metric_t* metric, search_t* s, const floating* X) noexcept nogil:
-    """Compute, side by side, the distances of the at most four (row, query) pairs that wait, and offer the rows."""
-    cdef const floating* x[4]
-    cdef const double* q[4]
-    cdef double sums[4]
-    cdef Py_ssize_t i, row, query, n = s.n_waiting
-    s.n_waiting = 0
-    if n == 0:
-        return
-    for i in range(4):
-        x[i] = X + s.waiting_row[i if i < n else 0] * s.d
-        q[i] = s.query + s.waiting_query[i if i < n else 0] * s.d
-    exact_four(metric, x, q, s.d, sums)
-    for i in range(n):
-        row = s.waiting_row[i]
-        query = s.waiting_query[i]
-        offer(metric, s, root(metric, sums[i], s.d, row, query), row, query, X[0])
-
-
-cdef inline void measure(
-    const metric_t* metric, search_t* s, const floating* X, Py_ssize_t row, Py_ssize_t query
-) noexcept nogil:
-    """Let a (row, query) pair wait until there are four; then compute four distances at once, which is faster."""
-    require(s.n_waiting < 4)
-    if s.allowed != NULL and not s.allowed[row]:
-        return
-    s.waiting_row[s.n_waiting] = row
-    s.waiting_query[s.n_waiting] = query
-    s.n_waiting += 1
-    if s.n_waiting == 4:
-        measure_waiting(metric, s, X)
-
-
-cdef inline double screen_row(
-    const metric_t* metric, const vec* x, const vec* q, Py_ssize_t d
-) noexcept nogil:
-    """The screen of one row, summed by whole vectors of coordinates, then by the remaining coordinates in float64.
-
-    x and q are arrays of d scalars.
-    """
-    cdef Py_ssize_t lanes = LANES_F if vec is vec_f else LANES_D
-    cdef Py_ssize_t i = 0, n = d // lanes, j
-    cdef vec a, b, c, e
-    cdef double s = 0
-    if n:
-        if vec is vec_f:
-            a = b = c = e = spread_f(0)
-        else:
-            a = b = c = e = spread_d(0)
-        while i + 4 <= n:
-            a = screen_terms(metric, a, x[i], q[i])
-            b = screen_terms(metric, b, x[i + 1], q[i + 1])
-            c = screen_terms(metric, c, x[i + 2], q[i + 2])
-            e = screen_terms(metric, e, x[i + 3], q[i + 3])
-            i += 4
-        while i < n:
-            a = screen_terms(metric, a, x[i], q[i])
-            i += 1
-        if metric_t is chebyshev_t:
-            s = largest_lane(larger(larger(a, b), larger(c, e)))
-        else:
-            s = sum_lanes((a + b) + (c + e))
-    for j in range(n * lanes, d):
-        if vec is vec_f:
-            s = exact_term(metric, s, (<const float*> x)[j], (<const float*> q)[j], j)
-        else:
-            s = exact_term(metric, s, (<const double*> x)[j], (<const double*> q)[j], j)
-    return s
-
-
-# The numbers of the metrics in kernels. `CODES` of `_scan.pyx` maps the metrics' names to these numbers.
-cdef enum:
-    EUCLIDEAN
-    SQEUCLIDEAN
-    MANHATTAN
-    CHEBYSHEV
-    HAMMING
-    MINKOWSKI
-    COSINE
-    DOT
-
-ctypedef struct metrics_t:
-    int code
-    euclidean_t euclidean
-    manhattan_t manhattan
-    chebyshev_t chebyshev
-    hamming_t hamming
-    minkowski_t minkowski
-    cosine_t cosine
-    dot_t dot
-
-
-cdef inline int fill_metric(metrics_t* metrics, metric, const double[::1] query_norm2) except -1:
-    """Fill in a metrics_t from a Metric of `fastclf/neighbors/metrics.py`, to whose arrays it points.
-
-    For cosine, `query_norm2` has the squared norms of the queries; if it is None, the caller sets the pointer later.
-    """
-    cdef const double[::1] w = metric.w
-    cdef const double[::1] norm2 = metric.norm2
-    metrics.code = metric.code
-    metrics.euclidean.squared = metrics.code == SQEUCLIDEAN
-    metrics.minkowski.p = metric.p
-    metrics.minkowski.w = NULL
-    if w is not None:
-        metrics.minkowski.w = &w[0]
-    metrics.dot.largest_norm = metric.largest_norm
-    metrics.cosine.norm2 = metrics.cosine.query_norm2 = NULL
-    if norm2 is not None:
-        metrics.cosine.norm2 = &norm2[0]
-    if query_norm2 is not None:
-        metrics.cosine.query_norm2 = &query_norm2[0]
-    return 0
 
 
 cdef inline int fill_search(search_t* s, Py_ssize_t n_rows, state, floating like) except -1:
