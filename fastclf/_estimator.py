@@ -4,11 +4,11 @@ import copy
 import functools
 import inspect
 import types
+from numbers import Real
 
 import numpy as np
 
 from ._exceptions import not_fitted_error, warn
-from ._parameters import check_parameters
 from ._sklearn_bases import join, joins
 from ._snapshot import ASSIGNED, is_fitted, mark_assigned, on_snapshots, tell_assigned
 from ._state_table import DeclaredState, Names, Size, declare, has, where
@@ -96,6 +96,73 @@ class _NoConstraints:
 
     def __get__(self, estimator, owner):
         return dict.fromkeys(owner._parameter_names(), "no_validation")
+
+
+# The names of the parameters that may be arrays, lists, dicts, functions or objects; all others are numbers, strings or
+# None.
+_COMPOUND = {
+    "Cs",
+    "alpha",
+    "alphas",
+    "bounds",
+    "callback",
+    "categorical_features",
+    "categories",
+    "class_prior",
+    "class_weight",
+    "cost_matrix",
+    "cv",
+    "date_orders",
+    "degree",
+    "distributions",
+    "drop",
+    "dtype",
+    "estimator",
+    "evidence",
+    "feature_map",
+    "feature_name_combiner",
+    "functions",
+    "kernel",
+    "kernel_params",
+    "kernel_dtype",
+    "l1_ratios",
+    "metric",
+    "metric_params",
+    "min_categories",
+    "model",
+    "models",
+    "monotonic_cst",
+    "names",
+    "outlier_label",
+    "param_distributions",
+    "param_grid",
+    "pos_label",
+    "prior",
+    "priors",
+    "random_state",
+    "reading",
+    "refit",
+    "scoring",
+    "thresholds",
+    "weights",
+}
+
+# Pairs (parameter, value): values by which scikit-learn marks parameters that it is about to drop; they mean False.
+_GIVEN_UP = {("probability", "deprecated")}
+
+_SCALARS = (type(None), str, Real, np.bool_)
+
+
+@functools.cache
+def _types_of_parameters(cls):
+    """(names of a class's bool parameters; {name of a parameter for numbers or strings: the wanted type in words})."""
+    ours = next(each for each in cls.__mro__ if each.__module__.partition(".")[0] == __package__)
+    parameters = inspect.signature(ours.__init__).parameters.values()
+    switches = [each.name for each in parameters if isinstance(each.default, bool) and each.name not in _COMPOUND]
+    scalars = [each for each in parameters if each.name not in {"self", *switches} | _COMPOUND]
+    return switches, {
+        each.name: "a number" if isinstance(each.default, Real) else "a number, a string or None" for each in scalars
+    }
 
 
 @joins("BaseEstimator")
@@ -276,8 +343,23 @@ class Estimator(DeclaredState):
         )
 
     def _require_parameters(self):
-        """Refuse parameters of the estimator that have wrong types."""
-        check_parameters(self)
+        """Refuse parameters of wrong types: truth values must be bools, and numbers must compare with numbers.
+
+        The types follow from the parameters' names and defaults, and are checked before a method reads any parameter.
+        `fit` checks further conditions itself. A class in which another method than `fit` reads a parameter overrides
+        this method to check the parameter's further conditions.
+        """
+        switches, scalars = _types_of_parameters(type(self))
+        attributes = vars(self)
+        for name in switches:
+            value = attributes.get(name)
+            if isinstance(value, str) and (name, value) in _GIVEN_UP:
+                continue
+            if not (isinstance(value, (bool, Real, np.bool_)) and value in (0, 1)):
+                raise TypeError(f"{name} is {described(value)}; True or False is wanted")
+        for name, wanted in scalars.items():
+            if not isinstance(attributes.get(name), _SCALARS):
+                raise TypeError(f"{name} is {described(attributes[name])}; {wanted} is wanted")
 
     def _require_fitted(self):
         if not hasattr(self, "n_features_in_"):
@@ -290,7 +372,7 @@ class Estimator(DeclaredState):
     def _fitted_columns(self, X, array):
         """The attributes about the columns of X that `fit` sets, such as n_features_in_."""
         columns = {"n_features_in_": array.shape[1]}
-        names = feature_names(X)
+        names = None if isinstance(X, np.ndarray) else feature_names(X)
         if names is not None:
             columns["feature_names_in_"] = names
         return columns

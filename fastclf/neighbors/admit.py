@@ -1,4 +1,4 @@
-"""Validation: the arguments of `fit` become a Metric, and rows and queries are checked for this metric."""
+"""Validation: the arguments of `fit`, which may be objects of scikit-learn, become rows and a Metric; so do queries."""
 
 import numpy as np
 
@@ -11,12 +11,50 @@ from .metrics import METRICS, NAMED, Metric, kernels, names_with
 from .packed_bits import PackedRows, as_bits, as_packed
 from .precomputed import as_distances
 
+# The module of scikit-learn whose objects are metrics.
+_DISTANCE_METRICS = "sklearn.metrics._dist_metrics"
+
 # A dict {p: the metric that is equal to 'minkowski' with this p}.
 _NORMS = {metric.norm: metric for metric in METRICS if metric.norm is not None}
 
 
+def is_distance_metric(metric):
+    """Whether this is one of scikit-learn's DistanceMetric objects."""
+    return type(metric).__module__ == _DISTANCE_METRICS
+
+
+def _named(metric, p, metric_params):
+    """(metric, p, metric_params), in which a DistanceMetric is replaced by its name and its parameters."""
+    if not is_distance_metric(metric):
+        return metric, p, metric_params
+    name = type(metric).__name__.removesuffix("64").removesuffix("32").removesuffix("Distance").lower()
+    state = metric.__getstate__()
+    exponent, vector, matrix = state[:3]
+    if name == "pyfunc":
+        return state[3], p, dict(state[4])
+    params = {"seuclidean": {"V": vector}, "mahalanobis": {"VI": matrix}}.get(name)
+    if name == "minkowski":
+        p, params = exponent, {"w": np.array(vector)} if len(vector) else None
+    return name, p, params
+
+
+def _opened(X, metric, p, metric_params):
+    """(X, metric, p, metric_params); if X is scikit-learn's tree or fitted estimator, its rows and its metric."""
+    module = type(X).__module__
+    if module in ("sklearn.neighbors._kd_tree", "sklearn.neighbors._ball_tree"):
+        metric = next(item for item in X.__getstate__() if is_distance_metric(item))
+        return np.asarray(X.get_arrays()[0]), *_named(metric, 2, None)
+    if module.startswith("sklearn.neighbors.") and hasattr(X, "_fit_X"):
+        params = {name: value for name, value in X.effective_metric_params_.items() if value is not None}
+        p = params.pop("p", 2)
+        return X._fit_X, *_named(X.effective_metric_, p, params or None)
+    return X, *_named(metric, p, metric_params)
+
+
 def admit(X, metric, p, metric_params, owner):
     """Check X and the metric; return (rows, Metric), where the rows are X as an array, PackedRows, or Csr."""
+    if not isinstance(metric, str) or not isinstance(X, np.ndarray):
+        X, metric, p, metric_params = _opened(X, metric, p, metric_params)
     if not isinstance(metric, str):
         resolved = _resolve_function(metric, dict(metric_params or {}))
         sparse = resolved.compiled is None and not isinstance(X, np.ndarray) and is_sparse(X)

@@ -1,6 +1,7 @@
 """The base of estimators by nearest neighbours: parameters, fitted rows, and searches by number and by radius."""
 
 from inspect import cleandoc
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,20 +13,18 @@ from .._threads import Progress, aside_if_many, n_threads
 from .._validation import (
     as_array,
     as_sample_weight,
-    as_targets,
     described,
     require_choice,
     require_integer,
     require_number,
     require_weight,
 )
-from .admit import admit, admit_queries, takes_sparse
+from .admit import admit, admit_queries, is_distance_metric, takes_sparse
 from .choose_index import ALGORITHMS, Maker
 from .custom_metric import as_compiled
-from .foreign import is_distance_metric, opened
 from .kdtree import Tree
 from .living_rows import Segments, SpareRows
-from .metrics import NAMED, names_with
+from .metrics import NAMED, Metric, names_with
 from .packed_bits import PackedRows
 from .row_ids import RowIds
 from .scan import Scan
@@ -107,6 +106,16 @@ def _require_spare_rows(name, value):
         raise ValueError(f"{name} is {described(value)}; a dict of SpareRows objects is wanted")
 
 
+class GivenRows(NamedTuple):
+    """The rows of a fit and what belongs to them, checked."""
+
+    X: object  # the argument X itself
+    rows: object  # X as an array, PackedRows or Csr, of which an index is to be made; or a fitted estimator's Segments
+    metric: Metric
+    weight: np.ndarray | None  # (n_rows,) float64: the weight of each row; None: all are 1
+    ids: RowIds | None  # the ids of the rows; None: the rows have no ids
+
+
 class Neighbors(Estimator):
     """The base of all estimators by nearest neighbours: parameters, fitted rows, change of the rows, and the search."""
 
@@ -152,16 +161,8 @@ class Neighbors(Estimator):
     def _check_voting(self):
         """A hook for subclasses in which neighbours vote: check the parameters that determine the votes."""
 
-    def _read_targets(self, y):
-        """A hook for subclasses: convert the targets y of a fit into the form that the class stores."""
-        return y
-
-    def _fit_rows(self, X, sample_weight=None, y=None, labels=None, ids=None):
-        """Check the arguments of `fit` and return (the new attributes, y). The estimator is not changed.
-
-        `labels` is True if y has labels, False if y has numbers, and None if there is no y.
-        """
-        name = type(self).__name__
+    def _given_rows(self, X, sample_weight=None, ids=None):
+        """Check the parameters and the arguments of a fit, but for its targets, and return them as GivenRows."""
         self._check_voting()
         require_choice("algorithm", self.algorithm, ALGORITHMS)
         require_integer("leaf_size", self.leaf_size, 1)
@@ -172,43 +173,41 @@ class Neighbors(Estimator):
             raise TypeError(f"metric_params is {described(self.metric_params)}; a dict or None is wanted")
         if self.n_jobs is not None:
             n_threads(self.n_jobs)
-        maker = Maker(self.algorithm, int(self.n_neighbors or 5), self.n_jobs, float(self.working_memory))
         if isinstance(X, Neighbors):
             X._require_fitted()
-            rows = scan = X._scan
-            metric = scan.metric
+            rows, metric, row_ids = X._scan, X._scan.metric, X._ids
         else:
-            rows, *arguments = opened(X, self.metric, self.p, self.metric_params)
-            rows, metric = admit(rows, *arguments, name)
-            scan = None
-        # the targets are checked before the index is built, so that an error does not come only after a long time
+            rows, metric = admit(X, self.metric, self.p, self.metric_params, type(self).__name__)
+            row_ids = None
         weight = as_sample_weight(sample_weight, len(rows))
-        if labels is not None:
-            y = self._read_targets(as_targets(y, len(rows), name, labels))
-        row_ids = RowIds.of(ids, len(rows)) if ids is not None else X._ids if isinstance(X, Neighbors) else None
-        if scan is None:
-            scan = Segments(rows, metric, maker, maker._replace(algorithm="brute"))
-            if metric.name == "minkowski" and metric.p < 1 and type(scan.whole()) is Scan:
+        return GivenRows(X, rows, metric, weight, row_ids if ids is None else RowIds.of(ids, len(rows)))
+
+    def _fitted_rows(self, given):
+        """The new attributes of a fit to GivenRows, among them the index, which may take long to make."""
+        _, rows, metric, weight, row_ids = given
+        if not isinstance(rows, Segments):
+            maker = Maker(self.algorithm, int(self.n_neighbors or 5), self.n_jobs, float(self.working_memory))
+            rows = Segments(rows, metric, maker, maker._replace(algorithm="brute"))
+            if metric.name == "minkowski" and metric.p < 1 and type(rows.whole()) is Scan:
                 warn(
                     "Mind that for 0 < p < 1, Minkowski metrics are not distance metrics. Continuing the execution with"
                     " `algorithm='brute'`."
                 )
-        attributes = self._fitted_columns(X, rows)
         params = {} if metric.w is None else {"w": metric.w}
         if metric.name == "minkowski":
             params["p"] = metric.p
         if metric.V is not None:
             params = dict(self.metric_params or {})
-        return attributes | {
+        return self._fitted_columns(given.X, rows) | {
             "n_samples_fit_": len(rows),
             "effective_metric_": metric.name if self.metric in ("minkowski", "p") else self.metric,
             "effective_metric_params_": metric.keywords if metric.function is not None else params,
-            "_scan": scan,
+            "_scan": rows,
             "_allowed": None if weight is None else _allowed(weight),
             "_weight": weight,
             "_ids": row_ids,
             "_spare_rows": {},
-        }, y
+        }
 
     # The next two properties are private attributes of scikit-learn's estimators by nearest neighbours. Estimators of
     # scikit-learn read them from a fitted estimator that they are given.

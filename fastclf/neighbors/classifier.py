@@ -6,7 +6,7 @@ from .._estimator import Classifier
 from .._threads import rows_at
 from . import _votes
 from .base import document
-from .labelled_rows import LabelledRows
+from .target_rows import LabelledRows
 from .voting import Voters
 
 

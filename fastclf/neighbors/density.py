@@ -81,7 +81,7 @@ class KNeighborsDensity(WeightedNeighbors):
         -------
         self
         """
-        attributes, _ = self._fit_rows(X, sample_weight, ids=ids)
+        attributes = self._fitted_rows(self._given_rows(X, sample_weight, ids))
         volume = _log_unit_ball(attributes["_scan"].metric, attributes["n_features_in_"])
         return self._become(_log_unit_ball=volume, **attributes)
 

@@ -82,7 +82,7 @@ class NearestNeighbors(NumberSearch, RadiusSearch):
         """
         if self.radius is not None:
             self._check_radius()
-        return self._become(**self._fit_rows(X, ids=ids)[0])
+        return self._become(**self._fitted_rows(self._given_rows(X, ids=ids)))
 
     def partial_fit(self, X, y=None, *, ids=None):
         """Append rows (a copy of them) to the fitted rows; the first call is a fit.

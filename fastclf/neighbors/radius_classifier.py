@@ -8,8 +8,8 @@ from .._state_table import Value, declare
 from .._threads import map_rows, rows_at
 from .._validation import as_array, as_list, described
 from .base import document
-from .labelled_rows import LabelledRows
 from .radius_votes import RadiusVoters
+from .target_rows import LabelledRows
 
 
 def _require_labels(name, value):

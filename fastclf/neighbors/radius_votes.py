@@ -6,7 +6,7 @@ import numpy as np
 
 from .living_rows import fit_in
 from .searches import RadiusSearch
-from .vote_weights import Weighted
+from .target_rows import Weighted
 
 # The largest number of queries that are searched at once.
 _BLOCK_QUERIES = 1 << 12

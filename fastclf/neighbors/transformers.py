@@ -36,7 +36,7 @@ class GraphMaker(TableOutput, Neighbors):
         -------
         self
         """
-        return self._become(**self._fit_rows(X)[0])
+        return self._become(**self._fitted_rows(self._given_rows(X)))
 
     def fit_transform(self, X, y=None):
         """`fit` and `transform` of the same rows."""

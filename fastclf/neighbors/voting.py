@@ -12,7 +12,7 @@ from .._validation import require_integer
 from . import _votes
 from .living_rows import Segments, fit_in
 from .searches import NumberSearch
-from .vote_weights import Weighted
+from .target_rows import Weighted
 
 # The number of neighbours whose votes one kernel call counts, in 7 ms if each neighbour's label is a cache miss.
 _PIECE = 1 << 16
