@@ -184,11 +184,12 @@ class Neighbors(Estimator):
 
     def _fitted_rows(self, given):
         """The new attributes of a fit to GivenRows, among them the index, which may take long to make."""
-        _, rows, metric, weight, row_ids = given
-        if not isinstance(rows, Segments):
+        X, rows, metric, weight, row_ids = given
+        scan = rows
+        if not isinstance(scan, Segments):
             maker = Maker(self.algorithm, int(self.n_neighbors or 5), self.n_jobs, float(self.working_memory))
-            rows = Segments(rows, metric, maker, maker._replace(algorithm="brute"))
-            if metric.name == "minkowski" and metric.p < 1 and type(rows.whole()) is Scan:
+            scan = Segments(rows, metric, maker, maker._replace(algorithm="brute"))
+            if metric.name == "minkowski" and metric.p < 1 and type(scan.whole()) is Scan:
                 warn(
                     "Mind that for 0 < p < 1, Minkowski metrics are not distance metrics. Continuing the execution with"
                     " `algorithm='brute'`."
@@ -198,11 +199,11 @@ class Neighbors(Estimator):
             params["p"] = metric.p
         if metric.V is not None:
             params = dict(self.metric_params or {})
-        return self._fitted_columns(given.X, rows) | {
+        return self._fitted_columns(X, rows) | {
             "n_samples_fit_": len(rows),
             "effective_metric_": metric.name if self.metric in ("minkowski", "p") else self.metric,
             "effective_metric_params_": metric.keywords if metric.function is not None else params,
-            "_scan": rows,
+            "_scan": scan,
             "_allowed": None if weight is None else _allowed(weight),
             "_weight": weight,
             "_ids": row_ids,
