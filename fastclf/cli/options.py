@@ -20,7 +20,8 @@ from .files import FORMATS, Reading, RequestError, blame, find_column, read_tabl
 
 DATA_HELP = f"{FORMATS}, packed with gzip (.gz) or not; - is standard input"
 
-# The labels of a small table may be this number of different decimal fractions.
+# If the labels are decimal fractions, at most this number of them, or a twentieth of the rows if that is more, may be
+# different; with more, the column is taken for numbers, not for labels.
 _MOST_DECIMALS = 50
 
 _TABLES = """\
@@ -319,7 +320,7 @@ def as_trained(table, names, categories, memory, assumed=None):
 
 
 def _require_finite(X, table):
-    """Refuse infinity in the matrix of a table, by the name of its column."""
+    """Refuse infinity in the matrix of a table, with a message that names the column."""
     if isinstance(X, np.ndarray) and X.dtype.kind == "f" and np.isinf(X).any():
         row, j = np.argwhere(np.isinf(X))[0]
         raise ValueError(f"{table.title(j)} holds {X[row, j]} (row {row}); finite numbers are wanted")

@@ -177,8 +177,8 @@ class PolynomialFeatures(FeatureMap):
         if not high:
             out[:] = 1
             return out
-        # The products of a degree with the first feature x_j are x_j times the products of one degree less whose first
-        # feature is j or a later one; a later one if no product may contain a feature twice.
+        # The products of a degree that begin with feature j are feature j times the products of one degree less that
+        # begin with feature j or a later one; only with a later one if no product may contain a feature twice.
         count = later[1:high, int(distinct) : d + distinct]
         first = np.cumsum(size[1:high])[:, None] - count
         count, first, row = count.ravel(), first.ravel(), np.empty(made, X.dtype)
