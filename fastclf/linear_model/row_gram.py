@@ -335,19 +335,19 @@ def solved(A, target, alpha, exact):
     gram = A.products(exact=True) if A.is_rounded and not rounds else A.products()
     if not all_finite(gram):
         return Solution(np.full((target.shape[1], d), np.nan), 0, np.inf)
-    largest = _largest(partial(_product, gram), len(gram))
+    largest = largest_eigenvalue(partial(_product, gram), len(gram))
     if rounds:
         found = _by_factor(A, target, alpha, gram, largest) if alpha > _ROUNDED * largest else None
         if found is not None:
             return found
         gram = A.products(exact=True)
-        largest = _largest(partial(_product, gram), len(gram))
+        largest = largest_eigenvalue(partial(_product, gram), len(gram))
     if min(n, d) > _FEW or (wide and alpha > _CERTAIN * largest):
         found = _by_factor(A, target, alpha, gram, largest)
         if found is not None:
             return found
     inverse = _Eigen(gram, alpha, max(n, d), exact)
-    w = _refined(A, target, alpha, inverse.solve)
+    w = refined(A, target, alpha, inverse.solve)
     if w is None:
         raise Unsure
     full = d if alpha > 0 else inverse.rank
@@ -371,10 +371,10 @@ def _by_factor(A, target, alpha, gram, largest):
     except np.linalg.LinAlgError:
         return None
     del matrix
-    smallest = alpha if wide and alpha > 0 else 1 / _largest(factor.solve, len(gram), 0.01)
+    smallest = alpha if wide and alpha > 0 else 1 / largest_eigenvalue(factor.solve, len(gram), 0.01)
     if not smallest > _CERTAIN * 0.1 * largest:
         return None
-    w = _refined(A, target, alpha, factor.solve)
+    w = refined(A, target, alpha, factor.solve)
     if w is None:
         return None
     if alpha > 0:
@@ -392,10 +392,10 @@ def _regular(gram, alpha, u, largest):
     return matrix
 
 
-def _refined(A, target, alpha, solve):
+def refined(A, target, alpha, solve, by_columns=False):
     """The weight vectors, one for each target, refined until they do not change; None if the refinement diverges."""
     n, d = A.shape
-    wide = n <= d
+    wide = n <= d and not by_columns
     w, z, before = np.zeros((d, target.shape[1])), np.zeros(target.shape), np.inf
     for step_number in range(12):
         rest = target - A.times(w) if step_number else target
@@ -421,7 +421,7 @@ def _refined(A, target, alpha, solve):
     return w
 
 
-def _largest(times, n, digits=1e-10):
+def largest_eigenvalue(times, n, digits=1e-10):
     """An estimate from below of the largest eigenvalue of a positive semidefinite matrix, by the Lanczos process."""
     steps = min(n, 100)
     Q, T, value = np.zeros((steps, n)), np.zeros((steps, steps)), 0.0
@@ -458,7 +458,7 @@ def _by_block_gradients(A, target, alpha):
         w = A.back(z)
         rest = target - A.times(w) - alpha * z
         if (np.linalg.norm(rest, axis=0) <= _ENOUGH * sizes).all():
-            largest = _largest(A.square_times, len(z))
+            largest = largest_eigenvalue(A.square_times, len(z))
             return Solution(w.T, A.shape[1], (largest + alpha) / alpha)
     return None
 

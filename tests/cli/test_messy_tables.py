@@ -103,7 +103,9 @@ def test_many_texts_are_compared_in_seconds_of_processor_time(folder, capsys):
 # Tests of sparse features, which columns with many categories become
 
 
-@pytest.mark.parametrize("name", ["KNeighborsClassifier", "LogisticRegression", "LinearSVC", "SVC", "Perceptron"])
+@pytest.mark.parametrize(
+    "name", ["KNeighborsClassifier", "LeastSquaresClassifier", "LogisticRegression", "LinearSVC", "SVC", "Perceptron"]
+)
 def test_sparse_features_give_the_answers_of_dense_ones(monkeypatch, name):
     texts = np.array([f"t{i}" for i in RNG.integers(0, 40, 300)], dtype=object)
     texts[::17] = None

@@ -10,6 +10,8 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import RidgeClassifier
 
 from fastclf import LeastSquaresClassifier, load, save
+from fastclf._csr import Csr
+from fastclf.linear_model.exclusive import exclusive_columns
 from fastclf.sums import blocks, moments
 
 pytestmark = pytest.mark.levels
@@ -229,3 +231,56 @@ def test_bad_arguments_get_one_sentence(rng, name):
     with pytest.raises((ValueError, TypeError), match=sentence) as caught:
         call(*data(rng))
     assert "\n" not in str(caught.value)
+
+
+def as_csr(X):
+    rows = csr_array(X)
+    return Csr(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data, rows.shape[1])
+
+
+def with_levels(rng, n, n_levels, missing=0.0, unit=1.0, n_numbers=3):
+    """Rows of numbers and of the zeros and ones of two categorical columns, and labels that depend on all of them."""
+    levels, few = rng.integers(0, n_levels, n), rng.integers(0, 3, n)
+    ones = np.where(rng.random(n) < missing, 0, 1)[:, None] * (levels[:, None] == np.arange(n_levels))
+    numbers = unit * (3 + rng.standard_normal((n, n_numbers)))
+    y = (numbers.sum(axis=1) / unit + levels % 3 + rng.standard_normal(n) > 3 * n_numbers + 1) + few // 2
+    return np.column_stack([numbers, few[:, None] == np.arange(3), ones]).astype(float), y
+
+
+@pairwise_grid(
+    alpha=[0.0, 0.5],
+    fit_intercept=[True, False],
+    missing=[0.0, 0.2],
+    unit=[1.0, 1e5],
+    n_numbers=[0, 3],
+    weighted=[False, True],
+    shape=[(900, 300), (700, 160), (400, 900)],
+)
+def test_many_categories_are_eliminated_without_a_trace(
+    rng, monkeypatch, alpha, fit_intercept, missing, unit, n_numbers, weighted, shape
+):
+    X, y = with_levels(rng, *shape, missing, unit, n_numbers)
+    weight = rng.integers(0, 3, len(y)).astype(float) if weighted else None
+    dense = LeastSquaresClassifier(alpha, fit_intercept=fit_intercept).fit(X, y, weight)
+    if alpha == 0 or shape[0] > shape[1]:
+        monkeypatch.setattr(LeastSquaresClassifier, "_by_products", None)
+        monkeypatch.setattr(LeastSquaresClassifier, "_in_row_space", None)
+    model = LeastSquaresClassifier(alpha, fit_intercept=fit_intercept).fit(as_csr(X), y, weight)
+    np.testing.assert_allclose(model.coef_, dense.coef_, rtol=0, atol=1e-9 * np.abs(dense.coef_).max())
+    size = np.abs(dense.intercept_).max() + np.abs(dense.coef_).max() * unit
+    np.testing.assert_allclose(model.intercept_, dense.intercept_, rtol=0, atol=1e-9 * size)
+    assert model.rank_ == dense.rank_
+    if shape[0] > shape[1]:
+        np.testing.assert_allclose(model.condition_, dense.condition_, rtol=0.02)
+
+
+def test_columns_that_exclude_each_other_are_found_where_they_are_side_by_side(rng):
+    X, _ = with_levels(rng, 500, 200)
+    for columns, found in [
+        (X, slice(6, 206)),
+        (X[:, ::-1], slice(0, 200)),
+        (X[:, 6:], slice(0, 200)),
+        (rng.random((500, 200)) < 0.1, None),
+        (X[:, :60], None),
+    ]:
+        assert exclusive_columns(as_csr(columns.astype(float))) == found
