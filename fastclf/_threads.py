@@ -393,7 +393,12 @@ def all_finite(array):
 
 
 def rows_at(array, numbers):
-    """array[numbers] for a vector of row numbers, copied in blocks, so that Ctrl-C is obeyed between blocks."""
+    """array[numbers] for a vector of row numbers, copied in blocks, so that Ctrl-C is obeyed between blocks.
+
+    Rows in another container than an array, such as a Csr, are taken by the container itself.
+    """
+    if not isinstance(array, np.ndarray):
+        return array[numbers]
     row = array[:1].size
     if len(numbers) * row <= _BLOCK_NUMBERS:
         return array[numbers]

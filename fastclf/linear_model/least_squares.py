@@ -444,8 +444,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         """The pair (coef, intercept) of a fit to all rows except those in `test`, which may be all rows of a class."""
         rest = np.delete(np.arange(len(X)), test)
         rest_weight = None if weight is None else weight[rest]
-        rows = aside_if_many(X.size, X.__getitem__, rest)
-        solved = self._solved(rows, codes[rest], classes, rest_weight, with_inverse=False)[0]
+        solved = self._solved(rows_at(X, rest), codes[rest], classes, rest_weight, with_inverse=False)[0]
         return solved["coef_"], solved["intercept_"]
 
 

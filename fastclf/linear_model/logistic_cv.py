@@ -7,7 +7,7 @@ from .._exceptions import warn
 from .._labels import as_label_vector, as_labels, class_factors
 from .._sklearn_bases import NotRouted
 from .._state_table import Array, Value, declare
-from .._threads import require_verbose
+from .._threads import require_verbose, rows_at
 from .._validation import (
     as_float64,
     as_list,
@@ -187,7 +187,7 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
         models = {share: self._models(Cs, penalty, share) for share in l1_ratios}
         paths, scores, steps = [], [], []
         for train, test in folds:
-            part = rows[np.arange(len(rows))[train]], codes[train], None if loads is None else loads[train]
+            part = rows_at(rows, np.arange(len(rows))[train]), codes[train], None if loads is None else loads[train]
             for share in l1_ratios:
                 path, n_iter = _path(models[share], Cs, *part, len(labels.classes))
                 paths.append(path)
@@ -314,7 +314,7 @@ class LogisticRegressionCV(RoutedScores, LogisticRegression):
         def score(model, rows, targets, test):
             given = {} if weights is None else {"sample_weight": weights}
             given = {name: np.asarray(value)[test] for name, value in (given if params is None else params).items()}
-            taken = as_scipy(rows[np.arange(len(rows))[test]])
+            taken = as_scipy(rows_at(rows, np.arange(len(rows))[test]))
             return figure_of(scorer, model, taken, targets[test], classes, given)
 
         return score

@@ -7,7 +7,7 @@ import numpy as np
 from .._csr import Csr, as_rows, as_scipy
 from .._labels import as_labels, class_factors
 from .._state_table import Value, declare
-from .._threads import Progress, all_finite, aside, aside_for_many, aside_if_many, n_threads
+from .._threads import Progress, all_finite, aside, aside_for_many, aside_if_many, n_threads, rows_at
 from .._validation import as_list, require_choice, require_integer, require_number, require_numbers
 from ..metrics.scoring import as_scorers, figure_of
 from ..model_selection.folds import as_folds
@@ -418,10 +418,10 @@ class RidgeClassifierCV(RoutedScores):
             fit_on, ask = everyone[train], everyone[test]
             weight = None if sample_weight is None else np.asarray(sample_weight)[fit_on]
             given = {name: np.asarray(value)[ask] for name, value in (params or {}).items()}
-            part = aside_if_many(rows.size, rows.__getitem__, fit_on)
+            part = rows_at(rows, fit_on)
             for i, alpha in enumerate(alphas):
                 model = self._model(alpha).fit(part, targets[fit_on], weight)
-                scores[i, j] = figure_of(scorer, model, as_scipy(rows[ask]), targets[ask], classes, given)
+                scores[i, j] = figure_of(scorer, model, as_scipy(rows_at(rows, ask)), targets[ask], classes, given)
         means = scores.mean(axis=1)
         best = int(np.argmax(means))
         return {"alpha_": alphas[best], "best_score_": float(means[best])}
@@ -475,7 +475,7 @@ def _residuals_left_out(rows, target, root, alphas, intercept, n_jobs):
 
         def rotated(start, stop):
             [(_, _, A)] = _centred(rows[start:stop], centre, root[start:stop], stop - start)
-            return A @ V
+            return aside_if_many(V.size, np.matmul, A, V)
 
     size = max(1, _BLOCK_NUMBERS // max(len(values), d if n > d else 1))
     for start in range(0, n, size):

@@ -29,8 +29,7 @@ def counted(rows, labels, owner):
         return rows, labels.weight
     if not isinstance(rows, Csr):
         require_finite(rows, "X", owner)
-    taken = rows[labels.rows] if isinstance(rows, Csr) else rows_at(rows, labels.rows)
-    return taken, labels.weight[labels.rows]
+    return rows_at(rows, labels.rows), labels.weight[labels.rows]
 
 
 def _arrays(X):

@@ -85,7 +85,7 @@ class KernelMachine(Classifier):
         if not converged:
             self._tell_of_violation(fitted, reason)
         table = self.kernel == "precomputed" or isinstance(X, KernelTable)
-        rows = np.empty((0, 0)) if table else X[fitted["support_"]]
+        rows = np.empty((0, 0)) if table else rows_at(X, fitted["support_"])
         self._become(
             **attributes,
             **fitted,

@@ -8,7 +8,7 @@ from .._csr import Matrix, as_rows, as_scipy
 from .._exceptions import warn
 from .._labels import as_labels, class_factors, declared_classes
 from .._state_table import Array, Size, SizeOf, Value, declare, has, or_none, where
-from .._threads import Progress, n_threads
+from .._threads import Progress, n_threads, rows_at
 from .._validation import (
     as_matrix,
     as_seed,
@@ -382,7 +382,7 @@ class KernelPerceptron(ScoreClassifier):
             "_t_": learner.t,
             "_last_": learner.a,
             "_lag_": learner.lag,
-            "_support_rows_": None if self.kernel == "precomputed" else X[learner.support],
+            "_support_rows_": None if self.kernel == "precomputed" else rows_at(X, learner.support),
             "dual_coef_": coef,
             "intercept_": learner.bias * coef.sum(axis=1),
             "n_iter_": n_iter,

@@ -9,7 +9,7 @@ from .._csr import Csr, as_unchecked_rows
 from .._exceptions import warn
 from .._labels import as_labels, class_factors
 from .._state_table import Array, Value, declare
-from .._threads import Progress, aside, inner, n_threads, run
+from .._threads import Progress, aside_for_many, inner, n_threads, run
 from .._validation import (
     as_seed,
     described,
@@ -421,16 +421,17 @@ def has_few_rows(X):
     return n <= _NEWTON_SIZE < d and n * d <= _QR_NUMBERS and not sparse
 
 
+@aside_for_many
 def reduced_rows(X):
     """Rows of n numbers with the same inner products as the n rows of X."""
     rows = np.asarray(X, np.float64)
-    gram = aside(np.matmul, rows, rows.T)
+    gram = rows @ rows.T
     try:
-        found = aside(np.linalg.cholesky, gram)
+        found = np.linalg.cholesky(gram)
     except np.linalg.LinAlgError:
         found = None
     if found is None or not found.diagonal().min() ** 2 > _LEAST_PIVOT * gram.diagonal().max():
-        found = aside(np.linalg.qr, rows.T, "r").T
+        found = np.linalg.qr(rows.T, "r").T
     return np.ascontiguousarray(found)
 
 

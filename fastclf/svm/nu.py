@@ -15,6 +15,9 @@ _LEAST_MARGIN, _NO_MARGIN = 1e-6, 0.1
 # A fit is given up after this number of rounds of steps that do not change the last digit of the objective.
 _PATIENCE = 30
 
+# The number of rows whose kernel values with a few rows are computed in one call.
+_COLUMNS = 4096
+
 
 class NuDual(Dual):
     """min 1/2 b'Kb, where the sum of b over each class is given; f is K b minus a number for each class."""
@@ -30,9 +33,13 @@ class NuDual(Dual):
     @staticmethod
     def _values(gram, rows, columns):
         """The matrix of kernel values between the few rows `rows` and the rows `columns`, without padding."""
-        out = np.empty((len(rows), padded(len(columns), max(1, gram.wide))))
-        gram.fill(gram.pack(rows), columns, out, 1)
-        return out[:, : len(columns)]
+        packed, parts = gram.pack(rows), []
+        for start in range(0, max(1, len(columns)), _COLUMNS):  # Ctrl-C is obeyed between two parts
+            part = columns[start : start + _COLUMNS]
+            out = np.empty((len(rows), padded(len(part), max(1, gram.wide))))
+            gram.fill(packed, part, out, 1)
+            parts.append(out[:, : len(part)])
+        return np.concatenate(parts, axis=1)
 
     def margin(self, active):
         """((K b - f) of each class, the margin), from an active row of each class, whose f is up to date."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import _simd
 from .._csr import Csr
-from .._threads import inner
+from .._threads import inner, rows_at
 from .._validation import require_finite
 from ..linear_model.scores import _arrays, linear_scores
 from ..sums import blocks
@@ -118,7 +118,7 @@ class Problem:
                 return self.products(np.maximum(weight, 0)) - self.products(np.maximum(-weight, 0))
             X, width = self.X, -(-d // moments.TILE) * moments.TILE
             if len(rows) < self.n // 4:
-                X, weight = X[rows], weight[rows]
+                X, weight = rows_at(X, rows), weight[rows]
             codes, shift = np.zeros(len(X), np.intp), np.zeros(d)
 
             def add(start, stop, out):
