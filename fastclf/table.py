@@ -1,6 +1,7 @@
 """Tables of numbers and categories, and a classifier that turns a table into features of its model."""
 
 import datetime
+from inspect import signature
 from itertools import count
 from numbers import Real
 
@@ -395,7 +396,7 @@ class TableClassifier(Classifier, shortcuts=True):
         tags.input_tags.allow_nan = True
         return tags
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, *, ids=None):
         """Fit the model to the rows of a table.
 
         Parameters
@@ -404,14 +405,22 @@ class TableClassifier(Classifier, shortcuts=True):
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
             The weights of the rows, which the model's `fit` must take; None: the model's `fit` gets none.
+        ids : array-like of shape (n_samples,), default=None
+            Names of the rows, for a model of nearest neighbours, whose `partial_fit` and `remove` take them, too:
+            `model_.kneighbors(features(X), return_ids=True)` answers with them.
 
         Returns
         -------
         self
         """
         fitted, features = self._prepared(X)
-        weight = {} if sample_weight is None else {"sample_weight": sample_weight}
-        fitted["model_"].fit(features, y, **weight)
+        given = {} if sample_weight is None else {"sample_weight": sample_weight}
+        if ids is not None:
+            if "ids" not in signature(fitted["model_"].fit).parameters:
+                name = type(fitted["model_"]).__name__
+                raise TypeError(f"ids is given, which {name} does not take; a model of nearest neighbours is wanted")
+            given["ids"] = ids
+        fitted["model_"].fit(features, y, **given)
         return self._become(**fitted, classes_=fitted["model_"].classes_)
 
     # A shortcut for a search over several values of a parameter: the features are made once for all models.
@@ -645,6 +654,9 @@ def is_native(model):
 
 def _takes_sparse(model):
     """Whether a model, with its parameters, takes sparse rows."""
+    if type(model).__name__ == "GeneralisedLinearClassifier":
+        products = model.feature_map is None or type(model.feature_map).__name__ == "PolynomialFeatures"
+        return products and (model.model is None or _takes_sparse(model.model))
     metric = model.get_params(deep=False).get("metric", "euclidean")
     return type(model).__name__ in _TAKE_SPARSE and isinstance(model, Classifier) and metric in _SPARSE_METRICS
 

@@ -143,7 +143,7 @@ def _bound(side, bound, known):
 
 def _condition(name, side, bound):
     if side in ("in", "not in"):
-        return f"{name} {side} {{{', '.join(map(str, bound))}}}"
+        return f"{name} {side} {{{_list(bound)}}}"
     # the column named "column = category" has 1 for this category and 0 for others
     if " = " in name and 0 <= bound < 1:
         return name if side == ">" else name.replace(" = ", " is not ", 1)

@@ -70,7 +70,9 @@ class GeneralisedLinearClassifier(Classifier):
         }
         for name, method in (("feature_map", "transform"), ("model", "predict")):
             if isinstance(parts[name], type) or not all(hasattr(parts[name], each) for each in ("fit", method)):
-                raise TypeError(f"{name} is {described(parts[name])}; an estimator with fit and {method} is wanted")
+                functions = ", or a list of functions of a row," if name == "feature_map" else ""
+                came = f"{name} is {described(parts[name])}"
+                raise TypeError(f"{came}; an estimator with fit and {method}{functions} is wanted")
         return parts["feature_map"], parts["model"]
 
     def __sklearn_tags__(self):

@@ -59,6 +59,10 @@ def values_of(function, X, name, dtype=np.float64, whole=False):
     The function is called with all rows at once: with an array of shape (n, d) or, if X has a single column and not
     `whole`, of shape (n,), unless it indexes columns, as in X[:, 0].
     """
+    n, d = X.shape
+    if n == d > 1:
+        # a repeated row shows whether the function has a value for each row, or by mistake one for each column
+        return values_of(function, np.concatenate([X, X[-1:]]), name, dtype, whole)[:n]
     try:
         try:
             values = function(X[:, 0] if X.shape[1] == 1 and not whole else X)
@@ -80,7 +84,9 @@ def values_of(function, X, name, dtype=np.float64, whole=False):
     values = np.full(len(X), values) if values.ndim == 0 else values
     values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
     if values.ndim not in (1, 2) or len(values) != len(X):
-        raise ValueError(f"{name} gives values of shape {values.shape} for {len(X)} rows; one value per row is wanted")
+        remedy = "; the first variable of all rows X is X[:, 0]" if d > 1 else ""
+        came = f"{name} gives values of shape {values.shape} for {n} rows"
+        raise ValueError(f"{came}; one value per row is wanted{remedy}")
     return values
 
 

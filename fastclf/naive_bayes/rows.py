@@ -59,14 +59,14 @@ class Rows:
         assigned.kinds, assigned.factors = kinds, factors
         return assigned
 
-    def batches(self):
+    def batches(self, apart=True):
         """(distribution, numbers of factors, their columns), for factors that are processed together.
 
-        A multinomial distribution is processed alone, and so is a column with missing values.
+        A multinomial distribution is processed alone, and so is, if `apart`, a column with missing values.
         """
         batches = {}
         for i, (first, *_) in enumerate(self.factors):
-            alone = self.kinds[first] == "multinomial" or self.missing[first] is not None
+            alone = self.kinds[first] == "multinomial" or (apart and self.missing[first] is not None)
             batches.setdefault((self.kinds[first], i if alone else -1), []).append(i)
         for (kind, _), members in batches.items():
             yield kind, members, list(chain.from_iterable(self.factors[i] for i in members))
@@ -114,22 +114,31 @@ class ColumnRows(Rows):
         return statistics
 
     def add(self, joint, statistics, options):
-        parts = []
-        for kind, members, places in self.batches():
+        def part(kind, members, places):
+            """(function that adds the log densities of some factors, their columns, masks of their missing values)."""
             add = DISTRIBUTIONS[kind].scorer([statistics[i] for i in members], options._replace(places=places))
-            parts.append(([self.columns[j] for j in places], self.missing[places[0]], add))
+            gone = [self.missing[j] for j in places if self.missing[j] is not None]
+            return add, [self.columns[j] for j in places], gone
 
+        parts = []
+        for kind, members, places in self.batches(apart=False):
+            whole = part(kind, members, places)
+            singles = [part(kind, [i], list(self.factors[i])) for i in members] if whole[2] else []
+            parts.append((whole, singles))
+
+        # Whether factors are added together or one by one, which are rounded differently, depends on the missing values
+        # of the row alone: its log densities do not depend on the rows beside it.
         def work(start):
-            stop = min(start + _ROWS, len(joint))
-            for columns, gone, add in parts:
-                columns = [column[start:stop] for column in columns]
-                if gone is None:
-                    add(joint[start:stop], columns)
-                elif not gone[start:stop].all():
-                    there = ~gone[start:stop]
-                    known = np.zeros((there.sum(), joint.shape[1]))
-                    add(known, [column[there] for column in columns])
-                    joint[start:stop][there] += known
+            block = slice(start, min(start + _ROWS, len(joint)))
+            for whole, singles in parts:
+                incomplete = np.logical_or.reduce([gone[block] for gone in whole[2]]) if singles else np.False_
+                if not incomplete.any():
+                    whole[0](joint[block], [column[block] for column in whole[1]])
+                else:
+                    _add_to(joint[block], ~incomplete, *whole[:2], block)
+                    for add, columns, gone in singles:
+                        there = incomplete & ~gone[0][block] if gone else incomplete
+                        _add_to(joint[block], there, add, columns, block)
                 yield
 
         run(work, range(0, len(joint), _ROWS), threads_for(joint, options.n_jobs))
@@ -170,6 +179,14 @@ class ColumnRows(Rows):
             asked.among(folds[number]).add(joint, [known[factor][number] for factor in factors], options)
 
         return add
+
+
+def _add_to(joint, rows, add, columns, block):
+    """Add log densities to the rows of `joint` in a mask; `block` is the slice of the columns' rows that are in it."""
+    if rows.any():
+        known = joint[rows]
+        add(known, [column[block][rows] for column in columns])
+        joint[rows] = known
 
 
 class SparseRows(Rows):

@@ -15,7 +15,16 @@ import pytest
 from test_cli import refused
 
 import fastclf
-from fastclf import DecisionTreeClassifier, LogisticRegression, NaiveBayes, TableClassifier, cli
+from fastclf import (
+    DecisionTreeClassifier,
+    FunctionFeatures,
+    GeneralisedLinearClassifier,
+    KNeighborsClassifier,
+    LogisticRegression,
+    NaiveBayes,
+    TableClassifier,
+    cli,
+)
 from fastclf.cli import columns, compare, text_formats
 from fastclf.cli.explain import describe
 from fastclf.cli.files import Reading, read, read_table
@@ -737,3 +746,41 @@ def test_infinity_is_refused_by_the_name_of_its_column(folder, capsys):
 def test_numbers_with_fractions_are_no_labels_of_a_large_table(folder, capsys):
     write("data.csv", ["x", "label"], [i % 9 for i in range(400)], [f"{i % 100}.5" for i in range(400)])
     assert "100 different values in 400 rows" in refused(capsys, ["compare", "data.csv", "--quiet"])
+
+
+def test_rules_of_many_categories_are_short(folder, capsys):
+    towns = [f"town{i % 40}" for i in range(400)]
+    write("data.csv", ["town", "label"], towns, ["a" if i % 40 < 20 else "b" for i in range(400)])
+    assert cli.main(["train", "data.csv", "--model", "tree", "--out", "model", "--quiet"]) == 0
+    capsys.readouterr()
+    assert cli.main(["explain", "model"]) == 0
+    assert "and 8 more} THEN a" in capsys.readouterr().out
+    assert cli.main(["explain", "model", "--json"]) == 0
+    conditions = [rule["conditions"] for rule in json.loads(capsys.readouterr().out)["rules"]]
+    assert sorted(len(bound) for [[_, _, bound]] in conditions) == [20, 20]
+
+
+def test_products_of_many_categories_stay_sparse():
+    n = 1000
+    texts = np.array([f"t{i}" for i in RNG.integers(0, 400, n)], dtype=object)
+    table = Table([RNG.normal(size=n), texts])
+    y = (table.columns[0] > 0).astype(int)
+    model = TableClassifier(GeneralisedLinearClassifier(model=LogisticRegression())).fit(table, y)
+    assert hasattr(model.features(table), "indptr")
+    assert (model.predict(table) == y).mean() > 0.9
+    dense = TableClassifier(GeneralisedLinearClassifier(FunctionFeatures(), LogisticRegression())).fit(table, y)
+    assert isinstance(dense.features(table), np.ndarray)
+
+
+def test_rows_of_a_table_have_ids_if_the_model_has_neighbours():
+    table = pandas.DataFrame({"town": ["Ulm", "Bonn", "Ulm", "Bonn"], "size": [1.0, 2.0, 3.0, 4.0]})
+    y, names = ["a", "b", "a", "b"], ["w", "x", "y", "z"]
+    model = TableClassifier(KNeighborsClassifier(1)).fit(table, y, ids=names)
+    nearest = model.model_.kneighbors(model.features(table), return_ids=True)[1]
+    assert nearest.ravel().tolist() == names
+    model.model_.remove(ids=["w"])
+    assert model.model_.ids_.tolist() == names[1:]
+    model.model_.partial_fit(model.features(table[:1]), y[:1], ids=["v"])
+    assert model.model_.kneighbors(model.features(table[:1]), return_ids=True)[1].tolist() == [["v"]]
+    with pytest.raises(TypeError, match="ids is given, which DecisionTreeClassifier does not take"):
+        TableClassifier().fit(table, y, ids=names)

@@ -351,3 +351,15 @@ UNIFORM = BayesClassifier.from_posterior(ETAS[0], stats.uniform())
 def test_what_the_rule_cannot_use_is_refused_in_one_sentence(call, message):
     with pytest.raises((TypeError, ValueError), match=message):
         call()
+
+
+def test_functions_of_coordinates_in_place_of_columns_are_refused_for_any_number_of_rows():
+    by_column = BayesClassifier.from_posterior(
+        lambda X: 1 / (1 + np.exp(X[:, 0] - X[:, 1])), stats.multivariate_normal([0, 0])
+    )
+    by_row = BayesClassifier.from_posterior(lambda x: 1 / (1 + np.exp(x[0] - x[1])), stats.multivariate_normal([0, 0]))
+    for n in (2, 3):
+        X = np.random.default_rng(n).standard_normal((n, 2))
+        assert by_column.predict(X).tolist() == (X[:, 0] < X[:, 1]).tolist()
+        with pytest.raises(ValueError, match=r"the first variable of all rows X is X\[:, 0\]"):
+            by_row.predict(X)

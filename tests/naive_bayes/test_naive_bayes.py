@@ -533,3 +533,17 @@ def test_what_sparse_rows_cannot_have_is_refused(rng):
             NaiveBayes(kind).fit(bad, y)
         with pytest.raises(ValueError, match=f"column 5 of X holds {wrong}"):
             NaiveBayes(kind).fit(sparse.csr_array(X > 0), y).predict(bad)
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "poisson", "categorical", "kernel", "mdl", "histogram"])
+def test_a_row_with_missing_values_has_the_same_probabilities_whatever_rows_are_beside_it(rng, kind):
+    X = rng.integers(0, 5, (300, 5)).astype(float) + (
+        rng.random((300, 5)) if kind not in ("poisson", "categorical") else 0
+    )
+    X[rng.random(X.shape) < 0.2] = np.nan
+    y = rng.integers(0, 3, len(X))
+    model = NaiveBayes([kind] * 4 + ["gaussian"], missing="ignore").fit(X, y)
+    whole = model.predict_joint_log_proba(X)
+    for size in (1, 2, 7):
+        parts = [model.predict_joint_log_proba(X[i : i + size]) for i in range(0, len(X), size)]
+        np.testing.assert_array_equal(np.concatenate(parts), whole)
