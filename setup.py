@@ -55,10 +55,12 @@ KERNELS = {
 }
 
 # The kernels that vectors of 512 bits make no faster: they follow indices or single coordinates, or read rows once
-# (_class_sums takes up to 1.7 times as long with them). In a build with all levels, whose size they would increase, the
-# level v4 does without them.
+# (_class_sums takes up to 1.7 times as long with them; _perceptron takes 1.1 to 1.4 times as long for two classes, and
+# 0.93 times as long for five). In a build with all levels, whose size they would increase, the level v4 does without
+# them.
 SAME_AT_V3 = {
     "linear_model._elastic_net",
+    "linear_model._perceptron",
     "neighbors._inverted_scan",
     "sums._class_sums",
     "svm._crammer_singer",
