@@ -7,7 +7,7 @@ import numpy as np
 from . import _csr_rows
 from ._exceptions import of_column
 from ._state_table import Array, DeclaredState, Instance, Size, Starts, declare
-from ._threads import aside_if_many, copy_rows, n_numbers, ranges
+from ._threads import aside_if_many, copy_rows, n_numbers, ranges, repeated
 from ._validation import as_float, as_matrix, as_unchecked_matrix, require_matrix
 
 # The number of entries of a sparse matrix that are checked between two checks for Ctrl-C.
@@ -85,12 +85,12 @@ class Csr(DeclaredState):
 
     def _picked(self, rows, length, indptr):
         """The rows of an array of row numbers, with their numbers of entries, and the indptr of the result."""
-        entry = np.arange(indptr[-1]) + np.repeat(self.indptr[rows] - indptr[:-1], length)
+        entry = np.arange(indptr[-1]) + repeated(self.indptr[rows] - indptr[:-1], length)
         return Csr(indptr, self.indices[entry], self.data[entry], self.n_columns)
 
     def row_numbers(self):
         """The row number of each stored entry of the sparse matrix."""
-        return aside_if_many(self.size, np.repeat, np.arange(len(self)), np.diff(self.indptr))
+        return repeated(np.arange(len(self)), np.diff(self.indptr))
 
     def __array__(self, dtype=None, copy=None):
         dense = np.zeros(self.shape, dtype or self.dtype)

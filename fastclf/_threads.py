@@ -257,6 +257,9 @@ def aside(function, *arguments, **options):
     The main thread waits while another thread runs the function, so that Ctrl-C is obeyed. After Ctrl-C, the call runs
     on unnoticed, and Python exits without waiting for its end. A call with small arrays is made directly, because a
     thread starts late where other programs have the processors.
+
+    The function must release Python's lock. np.matmul keeps it if the product has at most 500 entries, however long its
+    factors are, and np.repeat always does: :func:`numpy.dot` and :func:`repeated` are wanted.
     """
     arrays = any(isinstance(each, np.ndarray) for each in arguments)
     small = arrays and max(map(n_numbers, arguments)) <= _FEW_NUMBERS
@@ -405,6 +408,20 @@ def rows_at(array, numbers):
     out, size = np.empty((len(numbers), *array.shape[1:]), array.dtype), max(1, _BLOCK_NUMBERS // row)
     for start in range(0, len(numbers), size):
         out[start : start + size] = array[numbers[start : start + size]]
+    return out
+
+
+def repeated(values, counts):
+    """np.repeat(values, counts) for two vectors, made in blocks, because np.repeat lets no other thread run."""
+    ends = np.cumsum(counts)
+    if len(ends) == 0 or ends[-1] <= _BLOCK_NUMBERS:
+        return np.repeat(values, counts)
+    out, first, start = np.empty(ends[-1], values.dtype), 0, 0
+    while start < len(out):
+        # a block has at least one value, and all others for which its entries are few enough
+        last = max(first + 1, int(np.searchsorted(ends, start + _BLOCK_NUMBERS, "right")))
+        out[start : ends[last - 1]] = np.repeat(values[first:last], counts[first:last])
+        first, start = last, ends[last - 1]
     return out
 
 

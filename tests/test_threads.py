@@ -13,6 +13,7 @@ import numpy as np
 import pandas
 import pytest
 from conftest import seconds_to_obey_ctrl_c
+from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
 import fastclf
@@ -475,3 +476,30 @@ except KeyboardInterrupt:
 """
     for _ in range(3):
         assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 7
+
+
+def test_blocks_change_no_result(monkeypatch):
+    rng = np.random.default_rng(0)
+    values, counts = rng.random(40), rng.integers(9, size=40)
+    counts[[0, 17, 39]] = 0, 50, 0
+    table, places = rng.random((30, 3)), rng.integers(30, size=100)
+    for size in (1, 7, 16, 1 << 18):
+        monkeypatch.setattr(_threads, "_BLOCK_NUMBERS", size)
+        assert_array_equal(_threads.repeated(values, counts), np.repeat(values, counts))
+        assert_array_equal(_threads.rows_at(table, places), table[places])
+        assert_array_equal(_threads.rows_at(values, places), values[places])
+        assert_array_equal(np.concatenate(list(_threads.blocks(table))), table)
+        assert all(np.array_equal(table[rows], block) for rows, block in _threads.numbered_blocks(table))
+        assert _threads.all_finite(table)
+        assert not _threads.all_finite(np.append(values, np.nan))
+
+
+def test_calls_with_many_numbers_are_made_aside(monkeypatch):
+    callers = []
+    noted = _threads.aside_for_many(lambda *arrays: callers.append(threading.current_thread()))
+    noted(np.zeros(10), None)
+    monkeypatch.setattr(_threads, "_MANY_NUMBERS", 5)
+    monkeypatch.setattr(_threads, "_FEW_NUMBERS", 5)
+    noted(None, np.zeros(10))
+    assert callers[0] is threading.current_thread()
+    assert callers[1] is not threading.current_thread()

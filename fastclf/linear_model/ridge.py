@@ -466,7 +466,7 @@ def _residuals_left_out(rows, target, root, alphas, intercept, n_jobs):
         moment = np.zeros((d, r.shape[1]))
         for start, stop, A in _centred(rows, centre, root):
             with np.errstate(over="ignore", invalid="ignore"):
-                aside_if_many(gram.size, _add_square, A, gram)
+                aside_if_many(max(gram.size, A.size), _add_square, A, gram)
                 moment += A.T @ r[start:stop]
         values, V = aside(np.linalg.eigh, _require_products(gram))
         values = np.maximum(values, 0)
@@ -521,12 +521,12 @@ def _centred(rows, centre, root, size=None):
 
 
 def _add_square(A, gram):
-    gram += A.T @ A
+    gram += np.dot(A.T, A)
 
 
 def _dense_products(rows, centre, root):
     A = (np.asarray(rows, np.float64) - centre) * root[:, None]
-    return A @ A.T
+    return np.dot(A, A.T)
 
 
 def _row_products(rows, centre, root, threads):

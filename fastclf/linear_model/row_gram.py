@@ -226,12 +226,12 @@ class DenseCentred:
 
 
 def _product(A, B):
-    return aside(np.matmul, A, B) if A.size * B.shape[1] > _SLOW_WORK else A @ B
+    return aside(np.dot, A, B) if A.size * B.shape[1] > _SLOW_WORK else A @ B
 
 
 def _square(A):
     """The matrix of products AA' of the rows of a dense array A, in float64."""
-    return np.matmul(A, A.T).astype(np.float64, copy=False)
+    return np.dot(A, A.T).astype(np.float64, copy=False)
 
 
 def mean_of(X, share):
@@ -267,7 +267,7 @@ def products_of(X, turned, n_jobs=None):
 
 def _add_square(block, gram):
     block = block.T.copy()
-    gram += block @ block.T
+    gram += np.dot(block, block.T)
 
 
 class Factor:

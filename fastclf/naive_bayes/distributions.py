@@ -27,6 +27,7 @@ import numpy as np
 
 from .._exceptions import of_column
 from .._state_table import Array, Dict
+from .._threads import copy_rows
 from ..sums.class_sums import class_counts, column_sums, divide
 from ..sums.moments import class_moments, merge_moments, pool
 from .joints import Linear, add_gaussian, add_linear
@@ -90,9 +91,14 @@ def ones_or(weight, x):
     return np.ones(len(x)) if weight is None else weight
 
 
+def _for_each_row(values, n):
+    """An array (n, n_classes) with a copy of the values (1, n_classes) or (n_classes,) in each row."""
+    return copy_rows(np.broadcast_to(values, (n, np.shape(values)[-1])), np.empty((n, np.shape(values)[-1])))
+
+
 def without(values, codes, less):
     """The statistics `values` of all classes for each row, (rows, n_classes), minus `less` in the row's own class."""
-    rest = np.tile(values, (len(codes), 1))
+    rest = _for_each_row(values, len(codes))
     rest[np.arange(len(codes)), codes] -= less
     return rest
 
@@ -163,7 +169,7 @@ class Gaussian(Distribution):
         [x] = columns
         w, rows = ones_or(weight, x), np.arange(len(x))
         count = without(state["count"], codes, w)
-        mean, squares = (np.tile(state[name], (len(x), 1)) for name in ("mean", "squares"))
+        mean, squares = (_for_each_row(state[name], len(x)) for name in ("mean", "squares"))
         rest, step = count[rows, codes], x - state["mean"][codes]
         mean[rows, codes] -= divide(w * step, rest)
         fewer = squares[rows, codes] - w * step**2 * divide(state["count"][codes], rest)

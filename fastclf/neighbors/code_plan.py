@@ -193,7 +193,7 @@ def _principal_axes(sample, most):
     """
     d = sample.shape[1]
     if d <= 256:
-        axes = np.linalg.eigh((sample.T @ sample).astype(np.float64))[1][:, ::-1]
+        axes = np.linalg.eigh(np.dot(sample.T, sample).astype(np.float64))[1][:, ::-1]
         return axes[:, :most].astype(np.float32)
     rng = np.random.default_rng(0)
     axes = rng.standard_normal((d, min(d, most)), dtype=np.float32)

@@ -4,7 +4,7 @@ import numpy as np
 
 from .._csr import is_sparse
 from .._exceptions import warn
-from .._threads import aside_if_many, copy_rows, map_rows
+from .._threads import aside_if_many, copy_rows, map_rows, repeated
 from .._validation import require_truth
 from .base import Neighbors
 from .nearest import NearestNeighbors
@@ -185,7 +185,7 @@ def sort_graph_by_row_values(graph, copy=False, warn_when_not_sorted=True):
 
 def _by_value(graph):
     """A pair: the distances and the column indices of a sparse graph's entries, sorted by distance within each row."""
-    row = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
+    row = repeated(np.arange(graph.shape[0]), np.diff(graph.indptr))
     order = np.lexsort((graph.data, row))
     return map_rows(graph.data.__getitem__, order), map_rows(graph.indices.__getitem__, order)
 

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._threads import repeated
 from .living_rows import fit_in
 from .searches import RadiusSearch
 from .target_rows import Weighted
@@ -62,7 +63,7 @@ class RadiusVoters(Weighted, RadiusSearch):
     def _weighed(self, start, index, distance):
         """The Circle, neighbours and votes, for a block of queries; `index` and `distance` have an array per query."""
         count = np.array([len(rows) for rows in index], np.intp)
-        query, row = np.repeat(np.arange(len(count)), count), np.concatenate(list(index))
+        query, row = repeated(np.arange(len(count)), count), np.concatenate(list(index))
         votes = np.ones(len(row))
         if self.weights == "distance":
             votes = _inverse(np.concatenate(list(distance)), query, len(count))
