@@ -187,5 +187,5 @@ def test_two_entries_share_every_size_but_those_that_others_know(cls):
 def test_a_size_that_is_no_number_is_refused(shape):
     model = fastclf.NuSVC().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     model.shape_fit_ = shape
-    with pytest.raises(ValueError, match=r"a whole number is|at least 0 is|what a fit makes"):
+    with pytest.raises(ValueError, match=r"shape_fit_"):
         model.predict([[0.0]])
