@@ -249,7 +249,7 @@ class ShardRows:
         self.shape, self.size = (shards.n, shards.columns["n_features_in_"]), shards.size
         self.weighted = shards.weighted or factor is not None
         self.model = shards.reader.model
-        self._sample = None  # the rows that the client has collected: (step, PanelRows of panels 0, step, 2 step, ...)
+        self._sample = None  # the rows on which the fit starts: (step, PanelRows of every step-th block of rows)
         self._place()
 
     def __len__(self):

@@ -474,7 +474,7 @@ class Plane:
             C, self.tol = search.price, search.fit_tol
             found = yield from self._solve(C, found)
             spent = self._spent(found)
-            # the bias is kept with each fit, because the value of the bias column may depend on C
+            # `self.bias` is the constant of the column that stands for the intercept, and may depend on C
             last = found, C, self.bias
             best = last if search.tell(found.primal - C * spent, spent, found.primal - found.dual) else best
         search.warn_of_excess(self.called_off)

@@ -248,7 +248,8 @@ def fit_pairs(problem, options, start, watch):
 def limits_of(options, dtype, n_pairs, threads):
     """The `smo.Limits` for one pair, if n_pairs are solved on this number of threads."""
     cache_bytes = min(options["cache_bytes"], _MOST_CACHE)
-    # the matrix of a working set has at most a twelfth of the cache, whatever the number of threads
+    # the kernel matrix of a working set takes at most a twelfth of `cache_size` for any number of threads, so that the
+    # steps, and the solution, do not depend on that number
     largest = min(_LARGEST_SET, max(_LEAST_SET, int(np.sqrt(cache_bytes / 12 / dtype.itemsize))))
     # only the size of the cache may depend on the number of threads, not the choice of a method
     kept, newton = cache_bytes / threads, cache_bytes / (1 if n_pairs == 1 else _NEWTON_THREADS)

@@ -62,7 +62,7 @@ class OriginProblem(Problem):
             found.reason = found.reason or part.reason
 
     def _proof(self, rows, y, C, coef, threads):
-        """The numbers named in `PROOF` for intercept 0; C: the bounds of the dual variables alpha; coef: y alpha."""
+        """Objectives, their gap and violations of the solution coef = y alpha with intercept 0, where alpha <= C."""
         gram, support, f = self.gram.of_type(np.float64), np.flatnonzero(coef), np.zeros((1, len(rows)))
         for _ in add(gram, rows[support], coef[support][None], rows, f, threads):
             pass
