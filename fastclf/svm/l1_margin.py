@@ -166,7 +166,7 @@ def _of_columns(problem, columns):
 
 
 def _minimum(H, g, edge, start, goal):
-    """A generator: the u of least g.(u - start) + (u - start)'H(u - start) / 2 + sum edge |u|, by coordinates."""
+    """Coordinate descent of g.(u - start) + (u - start)'H(u - start) / 2 + edge.|u|; yields at times, and returns u."""
     u, G, done, tried = start.copy(), g.copy(), 0, 4
     n_sweeps = max(1, _CALL_WORK // len(u) ** 2)
     while coordinates.descend(H, edge, u, G, goal, min(n_sweeps, tried)) > goal and done < _MOST_SWEEPS:

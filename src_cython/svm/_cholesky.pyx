@@ -1,4 +1,4 @@
-# The Cholesky factor U of a symmetric A = U'U + D, in place: U on and right of the diagonal, A left of it.
+# The Cholesky factor U of A + D = U'U for a symmetric A, in place: U on and right of the diagonal, A left of it.
 #
 # D is diagonal. Its entries are 0, or infinite where a pivot is lost to rounding, so that solutions are 0 there.
 #

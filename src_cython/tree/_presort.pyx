@@ -266,7 +266,7 @@ cdef Py_ssize_t sort_lower(sorting_t* s, const double* x, Py_ssize_t start, Py_s
 
 
 cdef void write_ranks(sorting_t* s, const floating* x, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
-    """Replace the keys in a sorted list by the ranks of the values and the classes of the rows: the final items."""
+    """Replace the key of each row in a sorted list by the rank of its value and its class, read by the split search."""
     cdef uint64_t* list = s.items + s.column * s.n
     cdef uint64_t missing = 0xFFFFFFFF if floating is float else ~<uint64_t> 0, left_out = key_of(<floating> s.value)
     cdef uint64_t row, key, rank, last = s.last, n_ranks = s.n_ranks, missing_rank = s.g.missing
