@@ -1,7 +1,7 @@
 """Least squares on sparse rows whose columns mostly exclude each other, like zeros and ones of a categorical column.
 
 Of these columns, B, each row has at most one, so that B'B is diagonal. They are eliminated from the normal equations.
-The other columns and the intercept, E, keep a system as small as their number:
+The other columns, minus their means, and the intercept, E, keep a system as small as their number:
 
     (E'E - E'B D^-1 B'E) e = E't - E'B D^-1 B't,    D = B'B + alpha I,    b = D^-1 (B't - B'E e)
 
@@ -13,17 +13,18 @@ import numpy as np
 
 from .._csr import Csr
 from .._threads import aside
-from .row_gram import Solution, Unsure, largest_eigenvalue, products_of, refined
+from .row_gram import Solution, Unsure, largest_eigenvalue, refined
 from .scores import products_with, transposed
 
 # Columns are eliminated if there are at least this number of them, and at least as many as other columns.
 _LEAST = 128
 
-# The number of values in a block of dense columns.
-_NUMBERS = 1 << 22
+# Columns are eliminated if the others are at most _FEW; or at most _MOST, if all columns are more than _LARGE: then a
+# factorisation of all takes longer than one of the others. The others have at most _NUMBERS values in all rows.
+_FEW, _MOST, _LARGE, _NUMBERS = 128, 2048, 1500, 1 << 24
 
 # An eigenvalue below _ZERO counts as 0, relative to columns of length 1. Between _ZERO and _CERTAIN this is uncertain.
-_ZERO, _CERTAIN = 1e-13, 1e-10
+_ZERO, _CERTAIN = 1e-14, 1e-10
 
 
 def exclusive_columns(X):
@@ -40,7 +41,9 @@ def exclusive_columns(X):
     ends = np.minimum.accumulate(first[::-1])[::-1]
     start = int(np.argmax(ends - np.arange(d)))
     found = slice(start, int(ends[start]))
-    return found if 2 * (found.stop - start) >= max(d, 2 * _LEAST) else None
+    n_others = d - (found.stop - start)
+    small = n_others <= (_MOST if d > _LARGE else _FEW) and n_others * len(X) <= _NUMBERS
+    return found if small and d - n_others >= max(n_others, _LEAST) else None
 
 
 def solved_by_elimination(A, target, alpha, columns, fit_intercept):
@@ -72,19 +75,11 @@ class _Eliminated:
         if not (self.diagonal > 0).all():
             raise Unsure
         B = Csr(B.indptr, B.indices[: B.size], values, n)
-        size = max(1, _NUMBERS // n)
-        blocks = [np.asarray(E[np.arange(i, min(i + size, p))], np.float64).T for i in range(0, p, size)]
-        blocks += [np.ones((n, 1))] if fit_intercept else []
-        self.both = np.concatenate(
-            [np.zeros((len(B), 0)), *(products_with(B, block, np.zeros(block.shape[1])) for block in blocks)], axis=1
-        )  # B'E
-        rooted = Csr(E.indptr, E.indices[: E.size], E.data[: E.size] * A.root[E.indices[: E.size]], n)
-        gram = np.zeros((self.both.shape[1],) * 2)
-        gram[:p, :p] = products_of(rooted, transposed(rooted), A.n_jobs) if p else 0
-        if fit_intercept:
-            sums = np.bincount(rooted.row_numbers(), rooted.data * A.root[rooted.indices], p) if p else np.zeros(0)
-            gram[p, :p] = gram[:p, p] = sums
-            gram[p, p] = weight.sum()
+        E = aside(_dense_columns, E, A.mean[self.rest], fit_intercept)
+        self.both = products_with(B, E, np.zeros(E.shape[1]))  # B'E
+        E *= A.root[:, None]
+        gram = aside(np.matmul, E.T, E)
+        del E
         gram[np.arange(p), np.arange(p)] += alpha
         length = np.sqrt(gram.diagonal())
         rest = gram - aside(np.matmul, self.both.T, self.both / self.diagonal[:, None])
@@ -92,8 +87,9 @@ class _Eliminated:
             raise Unsure
         self.scale = np.ldexp(1.0, -np.frexp(length)[1])
         values, vectors = aside(np.linalg.eigh, rest * self.scale * self.scale[:, None])
-        kept = values > max(_ZERO, 4 * np.finfo(float).eps * len(values))
-        if kept.any() and values[kept][0] < _CERTAIN:
+        kept = values > max(_ZERO, np.finfo(float).eps * len(values))
+        # with a penalty the matrix is positive definite, so that no eigenvalue is 0
+        if (kept.any() and values[kept][0] < _CERTAIN) or (alpha > 0 and not kept.all()):
             raise Unsure
         self.values, self.vectors = values[kept], vectors[:, kept]
         self.null = np.zeros((d, 0))
@@ -114,6 +110,18 @@ class _Eliminated:
         right *= self.scale[:, None]
         e = self.vectors @ ((self.vectors.T @ right) / self.values[:, None])
         return self._placed(self.scale[:, None] * e, G[self.columns])
+
+
+def _dense_columns(E, mean, fit_intercept):
+    """Sparse columns, a Csr (p, n), as an array (n, p) minus their means; for an intercept a column of ones more.
+
+    Without its mean a column keeps its digits; the mean changes the intercept alone.
+    """
+    p, n = E.shape
+    dense = np.ones((n, p + fit_intercept))
+    dense[:, :p] = np.asarray(E, np.float64).T
+    dense[:, :p] -= mean
+    return dense
 
 
 def _condition(A, alpha, system):

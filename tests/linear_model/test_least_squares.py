@@ -274,6 +274,30 @@ def test_many_categories_are_eliminated_without_a_trace(
         np.testing.assert_allclose(model.condition_, dense.condition_, rtol=0.02)
 
 
+@pytest.mark.parametrize("alpha", [0.0, 1e-8, 1e-3])
+@pytest.mark.parametrize("spread", [1.0, 1e-3, 1e-4])
+def test_a_number_far_from_0_counts_as_much_beside_many_categories_as_alone(rng, alpha, spread):
+    n, n_levels = 400, 300
+    z = rng.standard_normal(n)
+    X = np.column_stack([1000 + spread * z, rng.integers(0, n_levels, n)[:, None] == np.arange(n_levels)])
+    y = z > 0
+    model = LeastSquaresClassifier(alpha).fit(as_csr(X), y)
+    dense = LeastSquaresClassifier(alpha).fit(X - X.mean(axis=0), y)
+    objectives = [
+        ((each.decision_function(rows) - (2 * y - 1)) ** 2).sum() + alpha * (each.coef_**2).sum()
+        for each, rows in ((model, X), (dense, X - X.mean(axis=0)))
+    ]
+    np.testing.assert_allclose(*objectives, rtol=1e-6)
+
+
+def test_columns_beside_many_others_are_not_eliminated(rng):
+    ones = rng.integers(0, 1000, (3000, 2))[:, :, None] == np.arange(1000)
+    both = ones.reshape(3000, -1).astype(float)
+    assert exclusive_columns(as_csr(both)) == slice(0, 1000)  # a factorisation of 2000 columns would take longer
+    assert exclusive_columns(as_csr(both[:, 400:1400])) is None
+    assert exclusive_columns(as_csr(np.concatenate([both] * 6))) is None  # 18 million values of the others
+
+
 def test_columns_that_exclude_each_other_are_found_where_they_are_side_by_side(rng):
     X, _ = with_levels(rng, 500, 200)
     for columns, found in [
