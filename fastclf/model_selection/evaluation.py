@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._csr import sound
 from .._document import document
 from .._estimator import Classifier, Estimator
 from .._exceptions import warn
@@ -229,7 +230,8 @@ class Evaluation:
                 f"Found input variables with inconsistent numbers of samples: {[self.n, n_rows(y)]}, of X and y; the"
                 " same number is wanted"
             )
-        self.X = X if hasattr(X, "iloc") else X.tocsr() if hasattr(X, "tocsr") else np.asarray(X) if self.ours else X
+        X = X if hasattr(X, "iloc") or not hasattr(X, "tocsr") else sound(X).tocsr()
+        self.X = X if hasattr(X, "iloc") or hasattr(X, "tocsr") or not self.ours else np.asarray(X)
         self._take_X = take_rows(self.X, as_lists=not self.ours)
         self._pairwise = any(_is_pairwise(candidate.estimator) for candidate in candidates)
         by_itself = hasattr(y, "iloc") or self.targets is None or (isinstance(y, list) and not self.ours)

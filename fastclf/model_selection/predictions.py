@@ -97,6 +97,8 @@ def cross_val_predict(
 
 def _encoded(y):
     """The labels of y as codes 0, 1, ..., and the number of different labels, in a list if y has several columns."""
+    if y.ndim == 0:
+        raise ValueError("y has shape (); (n_samples,), one label per row, is wanted")
     if y.ndim == 1 or y.shape[1] == 1:
         labels, codes = np.unique(y, return_inverse=True)
         return codes.ravel(), len(labels)

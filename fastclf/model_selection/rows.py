@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from .._csr import Csr
+from .._csr import Csr, sound
 from .._threads import aside_if_many, n_numbers
 from .._validation import as_array, as_vector, described, require_labels
 
@@ -35,7 +35,7 @@ def _taker(rows, as_lists):
     if isinstance(rows, Csr):
         return rows.__getitem__
     if hasattr(rows, "tocsr"):
-        return rows.tocsr().__getitem__
+        return sound(rows, "an argument of one entry per row").tocsr().__getitem__
     if as_lists and isinstance(rows, list | tuple):
         return lambda numbers: [rows[number] for number in np.arange(len(rows))[numbers].tolist()]
     if as_lists and hasattr(rows, "get_columns"):  # `rows` is a table of polars

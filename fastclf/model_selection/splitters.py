@@ -212,8 +212,7 @@ class StratifiedKFold(Partition):
 
     def _fold(self, n, y, groups):
         self._require_rows(n)
-        y = as_classes(y)
-        require_same_rows(n, y)
+        y = as_classes(y, n)
         n_splits, rng = self.n_splits, self._shuffler()
         classes, codes = encode_labels(y)
         first = np.full(len(classes), n)
@@ -246,14 +245,15 @@ def require_same_rows(n, y):
         raise ValueError(f"Found input variables with inconsistent numbers of samples: [{n}, {len(y)}]")
 
 
-def as_classes(y):
-    """Labels for stratification, as a vector."""
+def as_classes(y, n):
+    """The labels of n rows for stratification, as a vector."""
     if y is None:
         raise ValueError("y is None; labels to stratify by are wanted")
     y = as_targets(y, "y")
     kind = target_kind(y)
     if kind not in ("binary", "multiclass"):
         raise ValueError(f"Supported target types are: ('binary', 'multiclass'). Got {kind!r} instead.")
+    require_same_rows(n, y)
     return y
 
 

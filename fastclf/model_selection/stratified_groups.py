@@ -50,7 +50,7 @@ class StratifiedGroupKFold(OfGroups, Partition):
         return super().split(X, y, groups)
 
     def _fold(self, n, y, groups):
-        classes, codes = encode_labels(as_classes(y))
+        classes, codes = encode_labels(as_classes(y, n))
         names, group = as_groups(groups, n)
         count, n_splits = np.bincount(codes), self.n_splits
         if n_splits > count.max():

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._csr import sound
 from .._estimator import Classifier, clone
 from .._labels import as_label_vector
 from .._state_table import Array, SizeOf, declare
@@ -577,7 +578,7 @@ class BayesOptimalClassifier(Classifier):
 
         Else an array.
         """
-        return X if hasattr(X, "iloc") else X.tocsr() if hasattr(X, "tocsr") else as_matrix(X, owner)
+        return X if hasattr(X, "iloc") else sound(X).tocsr() if hasattr(X, "tocsr") else as_matrix(X, owner)
 
     def _log_predictive(self, model, X, y, classes, codes):
         cv, n = require_integer("cv", self.cv, 2), len(y)

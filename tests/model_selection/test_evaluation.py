@@ -9,6 +9,7 @@ import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.datasets import load_digits, load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression
@@ -18,6 +19,7 @@ from sklearn.neighbors import KNeighborsClassifier as SklearnKNeighborsClassifie
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import fastclf
 from fastclf import KNeighborsClassifier, KNeighborsRegressor, cross_validate, display, majority_error, stratified_folds
 from fastclf.model_selection import CrossValidation
 
@@ -369,3 +371,35 @@ def test_the_examples_of_the_picture_run(monkeypatch):
     result = doctest.testmod(display.comparison)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function"])
+def test_a_single_label_for_all_rows_is_refused_whatever_is_predicted(method):
+    with pytest.raises(ValueError, match=r"y has shape \(\); \(n_samples,\), one label per row, is wanted"):
+        fastclf.cross_val_predict(fastclf.GaussianNB(), [[1.0], [2.0]] * 5, 0.5, method=method)
+
+
+@pytest.mark.parametrize("splitter", [fastclf.StratifiedKFold, fastclf.StratifiedGroupKFold])
+def test_labels_of_other_rows_are_refused_by_stratified_folds(splitter):
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        list(splitter(2).split(np.zeros((40, 1)), np.arange(39) % 2, np.arange(40) % 4))
+
+
+FAULTY = sparse.csr_array(np.ones((40, 3)))
+FAULTY.indptr[19] = 0
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda X, y: fastclf.train_test_split(X, y),
+        lambda X, y: fastclf.train_validation_test_split(X),
+        lambda X, y: fastclf.cross_validate(fastclf.GaussianNB(), X, y),
+        lambda X, y: fastclf.cross_val_predict(fastclf.KNeighborsClassifier(), X, y),
+        lambda X, y: fastclf.BayesOptimalClassifier([fastclf.BernoulliNB()]).fit(X, y),
+    ],
+    ids=["train_test_split", "train_validation_test_split", "cross_validate", "cross_val_predict", "BayesOptimal"],
+)
+def test_a_sparse_matrix_with_a_fault_is_refused_before_rows_are_taken(call):
+    with pytest.raises(ValueError, match="is a sparse matrix with a fault"):
+        call(FAULTY, np.arange(40) % 2)
