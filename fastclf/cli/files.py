@@ -37,6 +37,7 @@ _BAD_INPUT += (zipfile.BadZipFile, tokenize.TokenError)  # NumPy raises TokenErr
 
 # A byte that has a meaning in Windows' code page 1252 and is a control character in Latin-1.
 _WINDOWS = re.compile(rb"[\x80\x82-\x8c\x8e\x91-\x9c\x9e\x9f]")
+_NOT_WINDOWS = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
 
 # Names of the column that has the labels; without a column of such a name, the last column has them.
 _TARGETS = ("target", "label", "class", "y")
@@ -152,9 +153,15 @@ def _is_utf8(file):
 def _is_windows(file):
     """Whether a file is a text in Windows' form of Latin-1, with marks such as the euro sign; it is left at its begin.
 
-    The bytes of these marks are control characters in Latin-1, which no text has.
+    The bytes of these marks are control characters in Latin-1, which no text has. A file with a byte that Windows' form
+    does not define is none.
     """
-    is_windows = any(_WINDOWS.search(data) for data in iter(lambda: file.read(1 << 20), b""))
+    is_windows = False
+    for data in iter(lambda: file.read(1 << 20), b""):
+        is_windows = is_windows or _WINDOWS.search(data) is not None
+        if _NOT_WINDOWS.search(data):
+            is_windows = False
+            break
     file.seek(0)
     return is_windows
 

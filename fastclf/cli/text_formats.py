@@ -61,8 +61,11 @@ def read_csv(source):
     table = Table([column.joined(mark) for column in columns], names)
     table.marks = [column.mark or mark for column in columns]
     table.reading = reading._replace(decimal=source.reading.decimal)
-    # separators at the ends of lines make columns with neither a heading nor a value
-    return table.without([j for j, heading in enumerate(headings or ()) if not heading and not table.has_values(j)])
+    # separators at the ends of lines make last columns with neither a heading nor a value
+    n_kept = len(headings or ())
+    while n_kept and not headings[n_kept - 1] and not table.has_values(n_kept - 1):
+        n_kept -= 1
+    return table.without(list(range(n_kept, len(headings or ()))))
 
 
 def _filled(headings):

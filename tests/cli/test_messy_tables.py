@@ -681,17 +681,25 @@ def test_dates_of_a_table_in_an_open_order_are_categories_with_a_warning():
 
 def test_columns_of_separators_at_the_ends_of_lines_are_left_out(folder, capsys):
     numbers = [f"{i % 7},5" for i in range(N)]
-    for name, end, empty in [("lines.csv", ";", ""), ("both.csv", ";", ";"), ("between.csv", "", ";")]:
+    for name, end, empty in [("lines.csv", ";", ""), ("both.csv", ";;", ""), ("between.csv", "", ";")]:
         rows = [f"{number};{empty}{'ab'[i % 2]}{end}" for i, number in enumerate(numbers)]
         head = f"x;{empty}label{end if name != 'lines.csv' else ''}"
         (folder / name).write_text("\n".join([head, *rows]) + "\n")
         table, y, called = read_table(folder / name)
-        assert (table.names, y[:2].tolist(), called) == (["x"], ["a", "b"], "label")
+        # a column between others is kept, so that `--target` finds columns by their numbers in the file
+        names = ["x", "column 2"] if empty else ["x"]
+        assert (table.names, y[:2].tolist(), called) == (names, ["a", "b"], "label")
     write("index.csv", ["", "x", "label"], map(str, range(N)), numbers, ["a", "b"] * (N // 2), mark=";")
     assert read_table(folder / "index.csv")[0].names == ["column 1", "x"]
     assert capsys.readouterr().err == ""
     (folder / "long.csv").write_text("x;label\n1;a;;\n2;b;;3\n")
     assert "line 3 has 4 columns, the lines before it have 2" in refused(capsys, ["compare", "long.csv"])
+
+
+def test_latin_1_is_read_as_such_where_windows_defines_no_character(folder):
+    write("data.csv", ["x", "y"], ["a\x80", "b\x81"], ["a", "b"], encoding="latin-1")
+    table = read_table(folder / "data.csv", reading=Reading(encoding="latin-1"))[0]
+    assert table.columns[0].tolist() == ["a\x80", "b\x81"]
 
 
 def test_latin_1_has_the_marks_that_windows_adds_to_it(folder):
