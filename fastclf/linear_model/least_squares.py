@@ -106,7 +106,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
     fit to the other columns. So are categories of a TableClassifier.
 
     Memory beyond X: 64 MB or 8 d^2 bytes, whichever is more; with fewer rows than columns three float64 copies of X, or
-    for a sparse X 32 m^2 bytes, where m is the smaller of n and d.
+    for a sparse X 32 m^2 bytes, where m is the smaller of n and d. If columns are eliminated: 400 MB at most.
 
     References
     ----------
@@ -241,7 +241,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         if isinstance(X, Csr) and not with_inverse:
             if X.shape[1] > min(len(X), _MANY_COLUMNS):
                 solve = self._sparse
-            elif of_table and exclusive_columns(X) is not None:
+            elif of_table:
                 solve = self._by_elimination
         fast = not isinstance(X, Csr) and self.alpha > 0 and X.shape[0] < X.shape[1]
         with Progress(len(X) * (1 + (fast and with_inverse)), f"{name}.fit", self.verbose, self.callback) as progress:
@@ -383,13 +383,15 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         if not len(used):
             return coef, d if self.alpha > 0 else 0, np.inf, None, mean, level
         rows = _only(X, used)
+        exclusive = exclusive_columns(rows) if self.alpha == 0 or n >= len(used) else None
+        if exclusive is None and only_by_elimination:
+            return None
         with np.errstate(all="ignore"):
             if self.fit_intercept:
                 mean[used] = weighted_sums(rows, share)
             A = Centred(rows, mean[used], root, self.n_jobs)
             large = n * len(used) > _DENSE_NUMBERS
             aims, found = (target - level) * root[:, None], None
-            exclusive = exclusive_columns(rows) if self.alpha == 0 or n >= len(used) else None
             if exclusive is not None:
                 found = solved_by_elimination(A, aims, self.alpha, exclusive, self.fit_intercept)
             if found is None and only_by_elimination:
@@ -407,7 +409,10 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return coef, d if self.alpha > 0 else found.rank, condition, None, mean, level
 
     def _by_elimination(self, X, codes, n_classes, weight, progress):
-        """Fit sparse rows of which most columns exclude each other, such as zeros and ones of categories."""
+        """Fit sparse rows by `_sparse` if most columns exclude each other, as zeros and ones of categories do.
+
+        Otherwise `_by_products` fits them.
+        """
         found = self._sparse(X, codes, n_classes, weight, progress, only_by_elimination=True)
         return self._by_products(X, codes, n_classes, weight, progress) if found is None else found
 
