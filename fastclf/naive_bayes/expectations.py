@@ -62,7 +62,7 @@ def values_of(function, X, name, dtype=np.float64, whole=False):
     n, d = X.shape
     if n == d > 1:
         # a repeated row shows whether the function has a value for each row, or by mistake one for each column
-        return values_of(function, np.concatenate([X, X[-1:]]), name, dtype, whole)[:n]
+        X = np.concatenate([X, X[-1:]])
     try:
         try:
             values = function(X[:, 0] if X.shape[1] == 1 and not whole else X)
@@ -85,9 +85,10 @@ def values_of(function, X, name, dtype=np.float64, whole=False):
     values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
     if values.ndim not in (1, 2) or len(values) != len(X):
         remedy = "; the first variable of all rows X is X[:, 0]" if d > 1 else ""
-        came = f"{name} gives values of shape {values.shape} for {n} rows"
+        copied = ", of which the last is a copy" if len(X) > n else ""
+        came = f"{name} gives values of shape {values.shape} for {len(X)} rows{copied}"
         raise ValueError(f"{came}; one value per row is wanted{remedy}")
-    return values
+    return values[:n]
 
 
 def draw(kind, distribution, n, rng):
