@@ -27,7 +27,7 @@ from ..linear_model.likelihood import (
     sparse_moments,
 )
 from ..linear_model.logistic import check_classes, path_of
-from ..linear_model.minimisers import sample_step
+from ..linear_model.minimisers import LEAST_STEP, sample_step
 from ..linear_model.scores import by_column
 from ..sums.class_sums import span_bounds
 from .base import OnDask, on_dask
@@ -433,7 +433,7 @@ class ShardLikelihood(Likelihood):
         A sum over few rows takes a worker less time than its round.
         """
         each = sample_step(self)
-        is_used = each > 1 and step % each == 0 and self._rows.size <= _SAMPLED * each
+        is_used = each >= LEAST_STEP and step % each == 0 and self._rows.size <= _SAMPLED * each
         return each if is_used else None
 
     def _sums(self, shift, factor):

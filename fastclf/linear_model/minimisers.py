@@ -20,6 +20,8 @@ _ROUNDING = 1e-13
 # _ROWS_PER_PARAMETER: the number of rows for each parameter in the sample whose optimum is the starting point of a fit.
 # _LEAST_ROWS: the least number of rows in this sample.
 _ROWS_PER_PARAMETER, _LEAST_ROWS = 64, 1 << 15
+# A sample of the rows is used if all rows are at least this number of times as many.
+LEAST_STEP = 4
 # Second derivatives are factorised only if X has at most this number of columns, and a matrix of the second derivatives
 # by all parameters only if there are at most so many parameters.
 _MOST_COLUMNS = 1024
@@ -419,7 +421,7 @@ def sample_optimum(problem, theta, points):
     n, size, last = len(problem.codes), theta.size, sample_step(problem)
     # the optimum of a smaller sample is found first, as a start for this sample, unless theta comes from an earlier fit
     steps = [last] if theta.any() else [8 * last, last]
-    if last < 4 or any(step * problem.sum_of_weights(step) < 0.5 * problem.total for step in steps):
+    if last < LEAST_STEP or any(step * problem.sum_of_weights(step) < 0.5 * problem.total for step in steps):
         return theta
     for step in steps:
         # the gradient from a sample of m rows has an error of about sqrt(number of parameters / m)
@@ -442,7 +444,7 @@ def newton_is_faster(problem):
     blocks = problem.n_blocks(kind)
     steps = 14 if kind == "full" else 22
     others = steps * (one_pass + 3 * _CALL) + 2 * blocks * (n // step * length**2 // 2 + D**3)
-    return K * D <= _MOST_COLUMNS and sample_step(problem) < 4 and newton <= others
+    return K * D <= _MOST_COLUMNS and sample_step(problem) < LEAST_STEP and newton <= others
 
 
 def continued_points(problem, point, tol):
