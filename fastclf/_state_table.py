@@ -284,7 +284,7 @@ def require_shape(name, came, wanted, sizes):
 
 def require_positions(name, array, end):
     """Refuse an array of integers with an entry outside [0, end)."""
-    # negative numbers, read as unsigned, are large, so that one comparison finds them too
+    # read as unsigned, negative entries are large, so that the comparison with the end finds them as well
     unsigned = array.view(f"u{array.itemsize}").ravel()
     for start in range(0, unsigned.size, _CHECK_NUMBERS):
         if unsigned[start : start + _CHECK_NUMBERS].max() >= end:

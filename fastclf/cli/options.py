@@ -280,7 +280,7 @@ class Data:
 
 
 def _are_decimals(labels):
-    """Whether labels are texts of numbers, of which some are not whole."""
+    """Whether all labels are numbers as texts; whole numbers that int64 holds are no texts here."""
     words = np.unique(labels).tolist()
     return labels.dtype.kind == "U" and all(map(is_number, words))
 
