@@ -2,9 +2,9 @@
 The progress of a fit, watched and stopped
 ==========================================
 
-Fits that may take long have a ``callback``. Here it records the violation of the optimality conditions of a support vector
-machine, and ends the fit once the violation is small enough for the purpose. Ctrl-C ends a fit within 0.2 seconds,
-too, and leaves the estimator as it was.
+Fits that may take long have a ``callback``. Here it records the violation of the optimality conditions of a support
+vector machine, and ends the fit once the violation is small enough for the purpose. Ctrl-C ends a fit within 0.2
+seconds, too, and leaves the estimator as it was.
 """
 
 import warnings
