@@ -169,12 +169,21 @@ def compare(registered, scale, rounds):
     return results
 
 
+def save(options, results):
+    """Write the results so far, so that a run that is interrupted leaves those of the comparisons that it has ended."""
+    kept = {"scale": options.scale, "rounds": options.rounds, "versions": versions(), "results": results}
+    path = Path(options.json)
+    partial = path.with_name(f"{path.name}.partial")
+    partial.write_text(json.dumps(kept, indent=1), "utf-8")
+    partial.replace(path)
+
+
 def main():
     parser = argparse.ArgumentParser(description="Compare fastclf with other libraries on the same work.")
     parser.add_argument("--only", default="", help="only the comparisons with this in their name")
     parser.add_argument("--scale", type=float, default=1.0, help="factor on the number of rows of generated data")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--json", help="file to save the results to")
+    parser.add_argument("--json", help="file to save the results to, after each comparison")
     options = parser.parse_args()
     for path in sorted(Path(__file__).parent.glob("*/peers_*.py")):
         import_module(f"{path.parent.name}.{path.stem}")
@@ -185,14 +194,12 @@ def main():
     for each in COMPARISONS:
         if options.only in each.name:
             results += compare(each, options.scale, options.rounds)
+            if options.json:
+                save(options, results)
     if not results:
         parser.error(f"no comparison has {options.only!r} in its name")
     counted = [result["met"] for result in results if result["met"] is not None]
     print(f"targets met: {sum(counted)} of {len(counted)}")
-    if options.json:
-        with open(options.json, "w") as file:
-            kept = {"scale": options.scale, "rounds": options.rounds, "versions": versions(), "results": results}
-            json.dump(kept, file, indent=1)
     return int(not all(counted))
 
 
