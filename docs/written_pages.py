@@ -33,11 +33,12 @@ _PEERS = """# Beside other libraries
 after it has compared the answers. A ratio is the other library's time divided by ours in the same round: numbers above
 1 mean that fastclf is faster. Ratios below 1 stay in the table.
 
-Of the rows that are searched, A is clustered data of intrinsic dimension 20 with 128 features, iid has 128 features without
-structure, C has few features without structure, M is MNIST's test digits moved by up to 2 pixels, and usps and mnist10k
-are digits as they are; A, iid and C have a million rows, and M 247,500, unless stated otherwise. Searches are for 10 neighbours,
-and their times are those of one query. The time of other work is that of a fit, of a prediction or of a choice of a parameter.
-A spread is the least and the greatest ratio of the rounds.
+Of the rows that are searched, A is clustered data of intrinsic dimension 20 with 128 features, iid has 128 features
+without structure, C has few features without structure, M is MNIST's test digits moved by up to 2 pixels, and usps and
+mnist10k are digits as they are; A, iid and C have a million rows, and M 247,500, unless stated otherwise. Searches are
+for 10 neighbours, and their times are those of one query. The time of other work is that of a fit, of a prediction or
+of a choice of a parameter; "one row" and "a row" say that it is for a single row. A spread is the least and the
+greatest ratio of the rounds.
 
 Exact search is compared with exact search. Approximate indexes, such as HNSW graphs and inverted files, answer faster
 where an answer may miss neighbours; a comparison with them states the recall that they reach.
