@@ -49,18 +49,18 @@ def _quota():
 def _cgroup_cpus(membership, mount):
     """The number of CPUs that the quota of the cgroup allows, rounded up; infinity without a quota."""
     with contextlib.suppress(OSError, ValueError):
-        quota = int((mount / "cpu" / "cpu.cfs_quota_us").read_text())
+        quota = int((mount / "cpu" / "cpu.cfs_quota_us").read_text("ascii"))
         if quota > 0:
-            return ceil(quota / int((mount / "cpu" / "cpu.cfs_period_us").read_text()))
+            return ceil(quota / int((mount / "cpu" / "cpu.cfs_period_us").read_text("ascii")))
     allowed = float("inf")
     with contextlib.suppress(OSError):
-        for line in membership.read_text().splitlines():
+        for line in membership.read_text("utf-8", "surrogateescape").splitlines():
             if not line.startswith("0::"):
                 continue
             group = mount / line[3:].strip("/")
             for folder in (group, *group.parents):
                 with contextlib.suppress(OSError, ValueError):
-                    quota, period = (folder / "cpu.max").read_text().split()
+                    quota, period = (folder / "cpu.max").read_text("ascii").split()
                     allowed = min(allowed, ceil(int(quota) / int(period)))
                 if folder == mount:
                     break

@@ -48,7 +48,8 @@ def on_dask(plain, answers=ROW_METHODS):
     def complete(cls):
         cls._plain, cls.__init__ = plain, constructor(plain)
         cls.__doc__ = (
-            f"{cls.__doc__}\n\nParameters\n----------\nThose of :class:`fastclf.{plain.__name__}`, and\n{_CLIENT}\n\n"
+            f"{cls.__doc__ or ''}\n\nParameters\n----------\n"
+            f"Those of :class:`fastclf.{plain.__name__}`, and\n{_CLIENT}\n\n"
             f"Attributes\n----------\nThose of :class:`fastclf.{plain.__name__}`, as NumPy arrays with the same bits."
         )
         for name in answers:

@@ -44,7 +44,7 @@ class_prior : array-like of shape (n_classes,), default=None
 
 def document(cls):
     """A class decorator that inserts the shared parts into the docstring of a class."""
-    doc = inspect.getdoc(cls)
+    doc = inspect.getdoc(cls) or ""
     for name, text in _TEXTS.items():
         doc = doc.replace("{" + name + "}", text)
     cls.__doc__ = doc

@@ -97,7 +97,7 @@ effective_metric_params_ : dict"""
 
 def document(cls):
     """A decorator that inserts the shared parameters and attributes into the docstring of a class."""
-    cls.__doc__ = cleandoc(cls.__doc__).replace("{shared}", _SHARED).replace("{fitted}", _FITTED)
+    cls.__doc__ = cleandoc(cls.__doc__ or "").replace("{shared}", _SHARED).replace("{fitted}", _FITTED)
     return cls
 
 

@@ -132,7 +132,7 @@ Fisher (1958), On grouping for maximum homogeneity."""
 
 
 def document(cls):
-    doc = cleandoc(cls.__doc__)
+    doc = cleandoc(cls.__doc__ or "")
     shared = {"shared": _SHARED, "end": _SHARED_END, "running": _RUNNING, "attributes": _ATTRIBUTES, "notes": _NOTES}
     for name, text in shared.items():
         doc = doc.replace("{" + name + "}", text.strip())
