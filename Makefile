@@ -156,7 +156,7 @@ test-oldest:
 	rm -rf $(OLDEST)
 	$(INTERPRETER) -m venv $(OLDEST)
 	$(OLDEST)/bin/pip install --disable-pip-version-check --quiet numpy==2.0.0 cython==3.1.0 setuptools==77.0.1 wheel pytest \
-	    pytest-xdist hypothesis scipy scikit-learn pandas
+	    pytest-xdist hypothesis scipy scikit-learn pandas polars pyarrow
 	git clone --quiet --depth=1 file://$(CURDIR) $(OLDEST)/tree
 	FASTCLF_LEVELS=native $(OLDEST)/bin/pip install --no-build-isolation --no-deps $(OLDEST)/tree
 	cd $(OLDEST) && FASTCLF_DATA=$${FASTCLF_DATA:-$(CURDIR)/../shared/data} bin/pytest $(addprefix tree/tests/,$(or $(ROOM),$(KERNEL_ROOMS))) \

@@ -40,7 +40,7 @@ PACKAGES = [
     "libcrypt1",
     "libgomp1",
 ]
-WHEELS = ["numpy", "scipy", "scikit-learn", "pandas", "pytest", "hypothesis"]
+WHEELS = ["numpy", "scipy", "scikit-learn", "pandas", "polars", "pyarrow", "pytest", "hypothesis"]
 # Tests that start sys.executable as a process need a program that this processor can run.
 WRAPPER = """#!/bin/sh
 exec qemu-aarch64-static -0 {python} -L {system} {system}/usr/bin/python3.11 "$@"

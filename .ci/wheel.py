@@ -25,7 +25,7 @@ ROOMS = ["kernel_approximation", "kernels", "linear_model", "metrics", "model_se
 ROOMS += ["preprocessing", "storage", "sums", "svm", "tree"]
 # The packages that the tests import. Tests that compile (`embedding/`, test_build.py) or read the sources
 # (test_docs.py, ...) are not run on a wheel.
-NEEDS = ["pytest", "pytest-xdist", "hypothesis", "scipy", "scikit-learn", "pandas", "polars", "pyarrow"]
+NEEDS = ["pytest", "pytest-xdist", "hypothesis", "scipy", "scikit-learn", "pandas", "polars", "pyarrow", "matplotlib"]
 
 
 def run(*command, **options):

@@ -1,16 +1,22 @@
 """The scripts of a release: what they change in a tree, what they refuse, and archives that are the same every time."""
 
+import ast
 import importlib.util
+import itertools
 import os
+import re
 import shutil
 import sys
 import tarfile
+import tomllib
 import zipfile
 
 import pytest
 from conftest import CHECKOUT
 
 pytestmark = pytest.mark.once
+
+TESTS = CHECKOUT / "tests"
 
 
 def script(name):
@@ -93,3 +99,40 @@ def test_a_wheel_that_is_too_large_or_has_sources_or_symbols_is_told_of(tmp_path
     for fault in ("bytes installed", "_scan.pyx is a source", "has the sections .symtab", "it lacks the licence"):
         assert fault in told
     assert ("auditwheel has not said" in told) == (sys.platform == "linux")
+
+
+def imported(paths):
+    """The packages of others that the test files below the paths import when they are collected."""
+    files = {file for path in paths for file in ([path] if path.suffix else path.rglob("test_*.py"))}
+    todo, packages = list(files), set()
+    while todo:
+        for node in ast.parse(todo.pop().read_text("utf-8")).body:
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) else []
+            for name in (
+                {name.partition(".")[0] for name in names} - sys.stdlib_module_names - {"fastclf", "joblib"}
+            ):  # scikit-learn needs joblib
+                own = [*TESTS.glob(f"{name}.py"), *TESTS.glob(f"*/{name}.py")]
+                todo += [file for file in own if file not in files]
+                files |= set(own)
+                packages |= set() if own else {name}
+    return {"scikit-learn" if name == "sklearn" else name for name in packages} - {"numpy"}
+
+
+def test_whoever_runs_tests_elsewhere_installs_what_they_import():
+    wheel, arm64 = script("wheel"), script("arm64")
+    lists = {"wheel.py": (wheel.NEEDS, wheel.ROOMS), "arm64.py": (arm64.WHEELS, arm64.TESTS)}
+    settings = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))["tool"]["cibuildwheel"]
+    for each in [settings, *(each for each in settings["overrides"] if "test-command" in each)]:
+        command = each["test-command"].split()
+        ignored = {CHECKOUT / word for option, word in itertools.pairwise(command) if option == "--ignore"}
+        paths = {CHECKOUT / word for word in command if word.startswith("tests/")} - ignored
+        files = {file for path in paths for file in (path.rglob("test_*.py") if path.is_dir() else [path])} - ignored
+        lists[f"cibuildwheel, {each.get('select', 'the rest')}"] = each["test-requires"], files
+    makefile = (CHECKOUT / "Makefile").read_text("utf-8").replace("\\\n", " ")
+    [oldest] = re.findall(r"cython==\S+ .*", makefile)
+    [rooms] = re.findall(r"^KERNEL_ROOMS := (.*)", makefile, re.MULTILINE)
+    lists["Makefile"] = oldest.split(), rooms.split()
+    for name, (installed, paths) in lists.items():
+        missing = imported([TESTS / path for path in paths]) - set(installed)
+        assert not missing, f"{name} does not install {', '.join(sorted(missing))}"
