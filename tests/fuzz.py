@@ -615,8 +615,10 @@ def drive(minutes, kinds, first, most=None):
     stop, wrong, n_cases = time.monotonic() + 60 * minutes, {}, 0
     while time.monotonic() < stop and n_cases != most:
         command = [sys.executable, __file__, "--worker", str(first), "--kinds", *kinds]
-        # the pipe has no buffer, so that the selector is told of every line
-        worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+        # the pipe has no buffer, so that the selector is told of every line; where other programs have the processors,
+        # OpenBLAS's threads would wait for each other for longer than HANGS
+        alone = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+        worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, env=alone)
         chooser = selectors.DefaultSelector()
         chooser.register(worker.stdout, selectors.EVENT_READ)
         case = None

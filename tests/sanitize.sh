@@ -23,8 +23,9 @@ with_address() {
     PYTHONPATH=$(built address-undefined) LD_PRELOAD="$(library asan) $(library ubsan)" "$@"
 }
 
-# Tests of Ctrl-C measure how fast a process ends, which takes long under a sanitizer.
-with_address "$PYTHON" -m pytest $(printf "$checkout/%s " $tests) -p no:cacheprovider -q \
+# Tests of Ctrl-C measure how fast a process ends, which takes long under a sanitizer. Without -s, pytest would keep a
+# sanitizer's report, and lose it when the report ends the process.
+with_address "$PYTHON" -m pytest $(printf "$checkout/%s " $tests) -p no:cacheprovider -q -s \
     -m "not build and not once" -W ignore -k "not ctrl_c"
 with_address "$PYTHON" "$checkout/tests/fuzz.py" --minutes "${MINUTES:-1}"
 PYTHONPATH=$(built thread) LD_PRELOAD=$(library tsan) "$PYTHON" "$checkout/tests/two_threads.py" --seconds 1 --no-check
