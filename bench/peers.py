@@ -26,6 +26,7 @@ import numpy as np
 from comparison import COMPARISONS
 from limits import limit_threads, read_bandwidth, stopwatch, time_text, watch_others
 
+import fastclf
 from fastclf import _simd
 
 _BUDGET = 20.0  # the number of seconds for all rounds against one peer
@@ -103,8 +104,8 @@ def duel(work, ours, make, rounds, threads, cap=None):
 
 def versions():
     """{library: version} of the installed libraries, with the SIMD level in use."""
-    found = {"simd": _simd.level()}
-    for name in ("fastclf", "numpy", "scikit-learn", "scikit-learn-intelex", "faiss-cpu", "scipy"):
+    found = {"fastclf": fastclf.__version__, "simd": _simd.level()}
+    for name in ("numpy", "scikit-learn", "scikit-learn-intelex", "faiss-cpu", "scipy"):
         with contextlib.suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)
     return found

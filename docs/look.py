@@ -107,7 +107,7 @@ QUESTIONS = {
     "progress bar": "start/questions",
     "reproducible results": "start/questions",
     "threads web server": "start/questions",
-    "pickle": "start/questions",
+    "pickle": "start/five_minutes",
     "older version": "start/questions",
     "PMML": "start/questions",
     "incremental learning": "start/questions",

@@ -153,8 +153,8 @@ def peers(path):
         else:
             continue
         work = re.sub(r", \d+ threads?$", "", result["comparison"])  # the number has a column of its own
-        rows.append([cell(work), result["peer"], str(result["threads"]), *figures])
-    head = ["work", "library", "threads", "ratio", "spread", "fastclf", "library's time", "remark"]
+        rows.append([cell(work), result["peer"], figures[0], str(result["threads"]), *figures[1:]])
+    head = ["work", "library", "ratio", "threads", "spread", "fastclf", "library's time", "remark"]
     size = (
         ""
         if found["scale"] == 1
