@@ -9,6 +9,7 @@
 # `_code_bound.pxd` defines codes and proves the bound.
 from cython cimport floating
 from libc.limits cimport INT_MAX
+from libc.stdint cimport int64_t
 
 from neighbors._raw_queries cimport metrics_of, prepare
 from neighbors._code_bound cimport BLOCK, PANEL
@@ -93,11 +94,12 @@ cdef inline void differences_tile(
     cdef const unsigned char* y = (
         f.code + (row + LANES_D) // PANEL * PANEL * f.width + (row + LANES_D) % PANEL * 8
     )
-    cdef const long long* q0 = <const long long*> (f.query_code + query * f.width)
-    cdef const long long* q1 = q0 + n
-    cdef const long long* q2 = q1 + n
-    cdef const long long* q3 = q2 + n
+    cdef const int64_t* q0 = <const int64_t*> (f.query_code + query * f.width)
+    cdef const int64_t* q1 = q0 + n
+    cdef const int64_t* q2 = q1 + n
+    cdef const int64_t* q3 = q2 + n
     cdef vec_l a0 = spread_l(0), a1 = a0, b0 = a0, b1 = a0, c0 = a0, c1 = a0, d0 = a0, d1 = a0
+    # read by the type of its elements: compilers assume that int64_t and long long, where they differ, never overlap
     cdef vec_l sums[8]
     cdef unsigned int near[4]
     for g in range(n):
@@ -128,7 +130,7 @@ cdef inline void differences_tile(
             while near[i]:
                 r = lowest_bit(near[i])
                 near[i] &= near[i] - 1
-                note(metric, s, f, X, row + r, <int> (<const long long*> sums)[2 * LANES_D * i + r], query + i)
+                note(metric, s, f, X, row + r, <int> (<const int64_t*> sums)[2 * LANES_D * i + r], query + i)
 
 
 cdef inline void set_limits(
