@@ -73,4 +73,7 @@ def _object_codes(labels, categories):
 
 def _is_nan(label):
     """Whether a label is NaN or NaT, which differ from themselves, or pandas.NA, which cannot be compared."""
-    return (label != label) is not False
+    try:
+        return (label != label) is not False
+    except ArithmeticError:  # the signaling NaN of Decimal refuses comparisons
+        return True

@@ -73,10 +73,13 @@ def as_array(X, name):
             f"{name} is an array with masked entries; a value is wanted for each (pass {name}.filled(...))"
         )
     if isinstance(X, np.ndarray):
+        # kernels trust the length, shape and dtype of an array, which a user's subclass may override
+        if type(X) is not np.ndarray and type(X) is not np.memmap:
+            X = np.asarray(X)
         if X.dtype.kind == "V":
             raise TypeError(f"{name} is a structured array, of dtype {X.dtype}; an array of one type is wanted")
-        # np.matrix becomes an array, because columns of np.matrix would be matrices
-        return np.asarray(X) if isinstance(X, np.matrix) else X
+        # numbers may begin at any byte, in arrays made from bytes; kernels read them only at multiples of their size
+        return X if X.flags.aligned else aside_if_many(X.size, X.copy)
     refuse_collection(X, name)
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise TypeError(f"{name} is a sparse matrix; a dense array is wanted (pass {name}.toarray())")
@@ -251,9 +254,17 @@ def require_label_dtype(array, name):
 
 def require_labels(y, name="y"):
     """Refuse an array of objects in which a label is missing."""
-    # NaN and NaT differ from themselves, and the comparison of pandas.NA with itself is NA
-    if y.dtype.kind == "O" and any(label is None or (label != label) is not False for label in y.tolist()):
+    if y.dtype.kind == "O" and any(map(_is_missing, y.tolist())):
         raise ValueError(f"Input {name} contains NaN or None; a label is wanted for every row")
+
+
+def _is_missing(label):
+    """Whether an entry of an array of objects is None, NaN, NaT or pandas.NA."""
+    try:
+        # NaN and NaT differ from themselves, and the comparison of pandas.NA with itself is NA
+        return label is None or (label != label) is not False
+    except ArithmeticError:  # the signaling NaN of Decimal refuses comparisons
+        return True
 
 
 def as_label_list(labels, name="labels"):

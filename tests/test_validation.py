@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from decimal import Decimal
 
 import numpy as np
 import pandas
@@ -9,6 +10,7 @@ import polars
 import pyarrow
 import pytest
 import scipy.sparse
+from every_estimator import ESTIMATORS, METHODS, same
 
 import fastclf
 from fastclf import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
@@ -313,3 +315,59 @@ def test_a_message_about_a_cell_of_a_table_names_the_column(name, value, what):
     with pytest.raises((TypeError, ValueError)) as told:
         model.fit(bad.to_numpy(), Y)
     assert "column 2" in str(told.value)
+
+
+class Overriding(np.ndarray):
+    """An array whose length, shape, size and dtype are not those of its data."""
+
+    shape = property(lambda self: (100_000, 5)[: self.ndim])
+    size = property(lambda self: 500_000)
+    dtype = property(lambda self: np.dtype(np.float32))
+
+    def __len__(self):
+        return 100_000
+
+    def __array_ufunc__(self, *args, **options):
+        raise RuntimeError("no operation is supported")
+
+
+OF_ARRAYS = [name for name, (_, *data) in ESTIMATORS.items() if all(isinstance(part, np.ndarray) for part in data)]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", OF_ARRAYS)
+def test_what_a_subclass_of_arrays_overrides_is_not_trusted(name):
+    make, *data = ESTIMATORS[name]
+    wanted, found = (make().fit(*[part.view(kind) for part in data]) for kind in (np.ndarray, Overriding))
+    method = next(method for method in METHODS if hasattr(wanted, method))
+    one, other = getattr(wanted, method)(data[0]), getattr(found, method)(data[0].view(Overriding))
+    assert all(map(same, *[each if isinstance(each, tuple) else (each,) for each in (one, other)]))
+
+
+def test_metrics_and_folds_do_not_trust_what_a_subclass_overrides():
+    y, z = np.arange(40) % 3, np.arange(40) % 5 % 3
+    assert fastclf.accuracy_score(y.view(Overriding), z.view(Overriding)) == fastclf.accuracy_score(y, z)
+    for (train, test), (train_of_plain, test_of_plain) in zip(
+        fastclf.StratifiedKFold().split(np.zeros(40), y.view(Overriding)), fastclf.StratifiedKFold().split(y, y)
+    ):
+        assert np.array_equal(train, train_of_plain)
+        assert np.array_equal(test, test_of_plain)
+
+
+def test_labels_that_cannot_be_compared_are_missing():
+    y = np.array([Decimal("sNaN"), Decimal(1)] * 5, dtype=object)
+    with pytest.raises(ValueError, match="y contains NaN or None; a label is wanted for every row"):
+        fastclf.GaussianNB().fit(np.zeros((10, 2)), y)
+    for label in (y[0], pandas.NA, None):
+        with pytest.raises(ValueError, match="y_pred contains NaN or None"):
+            fastclf.accuracy_score(["a", "b"], np.array(["a", label], dtype=object))
+
+
+def test_rows_and_labels_that_cannot_be_split_are_refused_by_name():
+    rows = [[1, 2], [1]] * 10
+    with pytest.raises(ValueError, match=r"X does not form an array .*; rows of equal length are wanted"):
+        fastclf.cross_val_score(fastclf.GaussianNB(), rows, np.arange(20) % 2)
+    with pytest.raises(ValueError, match=r"y has shape \(20, 2, 1\); .* is wanted"):
+        next(fastclf.StratifiedShuffleSplit().split(rows, np.zeros((20, 2, 1))))
+    with pytest.raises(TypeError, match=r"rows are .*; an array, a list or a table is wanted"):
+        next(fastclf.KFold().split(np.ndarray))

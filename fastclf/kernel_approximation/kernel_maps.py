@@ -248,7 +248,7 @@ class Nystroem(_RandomMap):
         elif callable(self.kernel):
             inner = self._called_on_pairs(components)
         else:
-            inner = aside_if_many(len(drawn) ** 2, self._kernel, components, components)
+            inner = self._kernel_aside(components, components)
         if not all_finite(inner):
             raise ValueError("kernel has values beyond float64 between rows of X; rows of a smaller scale are wanted")
         normalization = aside(_inverse_root, inner, components.dtype)
@@ -302,7 +302,11 @@ class Nystroem(_RandomMap):
             return np.ascontiguousarray(np.asarray(rows)[:, self.component_indices_], np.float64)
         if callable(self.kernel):
             return self._called(np.asarray(rows), self.components_)
-        return self._kernel(rows, self.components_)
+        return self._kernel_aside(rows, self.components_)
+
+    def _kernel_aside(self, X, C):
+        """The values of `_kernel`, whose conversions of C and of the products may take long, so that Ctrl-C works."""
+        return aside_if_many(max(len(X) * len(C), C.size), self._kernel, X, C)
 
     def _called(self, A, B):
         """The values of the user's kernel function for each row of A with each row of B, float64."""

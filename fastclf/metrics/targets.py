@@ -7,7 +7,7 @@ import numpy as np
 from .._csr import sound
 from .._document import document
 from .._threads import aside_if_many, n_numbers
-from .._validation import as_array, as_float64, as_sample_weight, encode_labels
+from .._validation import as_array, as_float64, as_sample_weight, encode_labels, require_labels
 
 _described = document(
     y_true="""\
@@ -92,6 +92,7 @@ def as_targets(y, name):
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         what = "NaN" if np.isnan(y).any() else "infinity"
         raise ValueError(f"Input {name} contains {what}; a label is wanted for every row")
+    require_labels(y.ravel(), name)
     if y.dtype.kind == "S" or isinstance(y.flat[0], bytes):
         raise TypeError(
             "Support for labels represented as bytes is not supported:"

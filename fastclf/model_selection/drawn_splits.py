@@ -178,6 +178,8 @@ class StratifiedShuffleSplit(_Drawn):
         y = as_array(y, "y")
         if y.ndim == 0:
             raise TypeError(f"y is {described(y)}; labels to stratify by are wanted")
+        if y.ndim > 2:
+            raise ValueError(f"y has shape {y.shape}; (n_samples,) or (n_samples, n_outputs) is wanted")
         require_same_rows(n, y)
         n_train, n_test = self._sizes(n)
         if y.ndim == 2:

@@ -231,6 +231,7 @@ class Evaluation:
                 " same number is wanted"
             )
         X = X if hasattr(X, "iloc") or not hasattr(X, "tocsr") else sound(X).tocsr()
+        X = as_array(X, "X") if self.ours and isinstance(X, (list, tuple)) else X
         self.X = X if hasattr(X, "iloc") or hasattr(X, "tocsr") or not self.ours else np.asarray(X)
         self._take_X = take_rows(self.X, as_lists=not self.ours)
         self._pairwise = any(_is_pairwise(candidate.estimator) for candidate in candidates)

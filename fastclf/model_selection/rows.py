@@ -13,7 +13,8 @@ def n_rows(*containers):
     """The number of rows of the first container that is not None."""
     for rows in containers:
         if rows is not None:
-            if not np.shape(rows) if hasattr(rows, "shape") else not hasattr(type(rows), "__len__"):
+            lengthless = not np.shape(rows) if hasattr(rows, "shape") else not hasattr(type(rows), "__len__")
+            if lengthless or isinstance(rows, type):
                 raise TypeError(f"rows are {described(rows)}; an array, a list or a table is wanted")
             return rows.shape[0] if hasattr(rows, "shape") else len(rows)
     raise ValueError("X and y are None; rows to split are wanted")

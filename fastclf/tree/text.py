@@ -273,12 +273,12 @@ def rules(decision_tree):
     [(0, '<=', 1.5)] a 1
     [(0, '>', 1.5)] b 1
     """
-    return _rules(_Shown(decision_tree, None, None, 2))
+    return list(_rules(_Shown(decision_tree, None, None, 2)))
 
 
 def _rules(shown):
+    """The rules one after another: all at once are millions of objects, through which Python's collector then goes."""
     tree = shown.tree
-    found = []
     waiting = [(0, {}, {})]
     while waiting:
         node, bounds, missing = waiting.pop()
@@ -297,16 +297,13 @@ def _rules(shown):
             for (f, side), bound in sorted(bounds.items(), key=lambda item: item[0])
             if not (side == "not in" and (f, "in") in bounds)
         ]
-        found.append(
-            {
-                "conditions": conditions,
-                "missing": sorted(feature for feature, may in missing.items() if may),
-                "prediction": shown.prediction(node),
-                "share": shown.share(node),
-                "n_samples": int(tree.n_node_samples[node]),
-            }
-        )
-    return found
+        yield {
+            "conditions": conditions,
+            "missing": sorted(feature for feature, may in missing.items() if may),
+            "prediction": shown.prediction(node),
+            "share": shown.share(node),
+            "n_samples": int(tree.n_node_samples[node]),
+        }
 
 
 def _subset_bounds(bounds, feature, left, inside):
