@@ -3,6 +3,7 @@
 import copy
 import functools
 import inspect
+import itertools
 import types
 from numbers import Real
 
@@ -165,6 +166,11 @@ def _types_of_parameters(cls):
     }
 
 
+def _is_outside(cls):
+    """Whether a class is not defined in this package."""
+    return cls.__module__.partition(".")[0] != __package__
+
+
 @joins("BaseEstimator")
 class Estimator(DeclaredState):
     """The base of all estimators: parameters by name, and checks.
@@ -190,7 +196,8 @@ class Estimator(DeclaredState):
     # _fitted_names: the names of the attributes that fits of this class have set so far. A user's subclass shares the
     # set of its nearest base class in this package.
     _is_ours = True
-    _fitted_names = frozenset()
+    # _own_methods: the names that a user's subclass and its mixins define themselves; empty for this package's classes.
+    _fitted_names = _own_methods = frozenset()
 
     _estimator_type = None  # scikit-learn's name of the kind of estimator, such as "classifier"; None: no kind
 
@@ -216,7 +223,9 @@ class Estimator(DeclaredState):
     def __init_subclass__(cls, *, shortcuts=False, **options):
         super().__init_subclass__(**options)
         cls._has_shortcuts = shortcuts
-        cls._is_ours = cls.__module__.partition(".")[0] == __package__
+        cls._is_ours = not _is_outside(cls)
+        outside = itertools.takewhile(_is_outside, cls.__mro__)
+        cls._own_methods = frozenset(name for each in outside for name in vars(each))
         if cls._is_ours:
             cls._fitted_names = set()
             on_snapshots(cls)

@@ -294,7 +294,7 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
 
     def _softmax_scores(self, X):
         """A score for each class, shifted for each row so that its largest score is 0."""
-        return map_rows(_below_largest, self._scores(X))
+        return map_rows(_below_largest, self._asked_scores(X))
 
     def predict_proba(self, X):
         """Probability of each class, of shape (n_samples, n_classes), in the order of `classes_`."""
@@ -302,6 +302,8 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
 
     def predict_log_proba(self, X):
         """Logarithm of `predict_proba`, finite also where that is rounded to 0."""
+        if "predict_proba" in self._own_methods:
+            return np.log(self.predict_proba(X))
         return map_rows(_log_shares, self._softmax_scores(X))
 
 

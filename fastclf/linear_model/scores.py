@@ -199,8 +199,15 @@ class ScoreClassifier(Classifier):
 
     def predict(self, X):
         """Labels of shape (n_samples,); a tie, or a score of 0 between two classes, goes to the first class."""
-        codes = self._chosen(X)
+        codes = chosen(self._asked_scores(X)) if "decision_function" in self._own_methods else self._chosen(X)
         return rows_at(self.classes_, codes)
+
+    def _asked_scores(self, X):
+        """The scores of rows, by `decision_function` where a user's subclass defines it, as in scikit-learn."""
+        if "decision_function" not in self._own_methods:
+            return self._scores(X)
+        scores = np.array(self.decision_function(X), np.float64)
+        return scores[:, None] if scores.ndim == 1 else scores
 
     def _chosen(self, X):
         return chosen(self._scores(X))

@@ -11,7 +11,7 @@ from .._threads import aside_if_many
 from .._validation import as_array, as_generator, described, require_integer, require_memory, require_truth
 from ..metrics.targets import target_kind
 from .rows import as_y
-from .splitters import GroupKFold, KFold, LeaveOneOut, Partition, Splitter, StratifiedKFold, pairs_of
+from .splitters import GroupKFold, KFold, LeaveOneOut, Partition, Splitter, StratifiedKFold, is_replaced, pairs_of
 
 # The number of bytes of a fold beside the numbers of its rows: a pair of arrays, and their entries in lists.
 _FOLD_BYTES = 400
@@ -71,11 +71,11 @@ def as_folds(cv, X, y, n, groups=None, random_state=None, repeats=1, classifies=
             return Folds(n, [dealt(as_y(y), cv, rng) for _ in range(repeats)], cv)
         cv = GroupKFold(cv) if groups is not None else StratifiedKFold(cv) if classifies and _labels(y) else KFold(cv)
     theirs = type(cv).__name__ == "LeaveOneOut" and type(cv).__module__.startswith("sklearn.")
-    if isinstance(cv, LeaveOneOut) or theirs:
+    if theirs or (isinstance(cv, LeaveOneOut) and not is_replaced(cv)):
         if n < 2:
             raise ValueError(f"Cannot perform LeaveOneOut with n_samples={n}.")
         return Folds(n, [np.arange(n)], n)
-    if isinstance(cv, Partition):
+    if isinstance(cv, Partition) and not is_replaced(cv):
         return Folds(n, [aside_if_many(n, cv._fold, n, y, groups)], cv.n_splits)
     if hasattr(cv, "split") and not isinstance(cv, (str, bytes)):
         pairs = cv.split(X, y) if groups is None else cv.split(X, y, groups)

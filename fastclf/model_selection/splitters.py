@@ -48,6 +48,20 @@ def _pair(fold, i):
     return np.flatnonzero(fold != i), np.flatnonzero(fold == i)
 
 
+# The methods that define the test rows in subclasses of scikit-learn's splitters.
+_HOOKS = ("_iter_test_indices", "_iter_test_masks")
+
+
+def is_replaced(splitter, names=("split", *_HOOKS)):
+    """Whether the object, or a class outside this package, has a method of its own in place of one of the package's."""
+    package = __name__.partition(".")[0]
+    for name in names:
+        module = getattr(getattr(type(splitter), name), "__module__", None) or ""
+        if name in vars(splitter) or module.partition(".")[0] != package:
+            return True
+    return False
+
+
 class Splitter:
     """An object with a method `split`, for this package and for scikit-learn's tools."""
 
@@ -71,7 +85,28 @@ class Splitter:
         """
         self._refuse_groups(groups)
         n = n_rows(X, y)
+        if is_replaced(self, _HOOKS):
+            return self._pairs_of_masks(X, y, groups, n)
         return each_aside_if_many(n, self._pairs, n, y, groups)
+
+    # A subclass may define its test rows in one of the methods `_HOOKS`, and call the inherited one, as subclasses of
+    # scikit-learn's splitters do. The package's own splitters do not call them.
+
+    def _iter_test_indices(self, X=None, y=None, groups=None):
+        """The row numbers of each test fold."""
+        return (test for _, test in self._pairs(n_rows(X, y), y, groups))
+
+    def _iter_test_masks(self, X=None, y=None, groups=None):
+        """A mask of the rows of each test fold."""
+        n = n_rows(X, y)
+        for test in self._iter_test_indices(X, y, groups):
+            mask = np.zeros(n, bool)
+            mask[test] = True
+            yield mask
+
+    def _pairs_of_masks(self, X, y, groups, n):
+        for mask in self._iter_test_masks(X, y, groups):
+            yield _pair(np.asarray(mask, bool), True)
 
     def _refuse_groups(self, groups):
         if groups is not None and not self._takes_groups:
@@ -209,6 +244,10 @@ class StratifiedKFold(Partition):
         iterator of (train, test), ndarrays of int
         """
         return super().split(X, y, groups)
+
+    def _make_test_folds(self, X, y=None):
+        """The fold of each row; scikit-learn's name for it, which packages call."""
+        return self._fold(n_rows(X, y), y, None)
 
     def _fold(self, n, y, groups):
         self._require_rows(n)

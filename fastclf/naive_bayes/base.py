@@ -253,6 +253,14 @@ class NaiveBayesBase(Classifier):
         return joint
 
     def _ask(self, X):
+        if "_joint_log_likelihood" in self._own_methods:
+            self._require_fitted()
+            self._new_samples(X)
+            return np.array(self._joint_log_likelihood(X if hasattr(X, "tocsr") else as_array(X, "X")), np.float64)
+        return self._joint_log_likelihood(X)
+
+    def _joint_log_likelihood(self, X):
+        """log P(x, class) of rows; a subclass may define it, as subclasses of scikit-learn's naive Bayes do."""
         self._require_fitted()
         return self._joint(self._new_samples(X))
 
@@ -273,6 +281,8 @@ class NaiveBayesBase(Classifier):
 
     def predict_proba(self, X):
         """P(class | x), of shape (n_samples, n_classes)."""
+        if "predict_log_proba" in self._own_methods:
+            return np.exp(self.predict_log_proba(X))
         return self._answer("predict_proba", self._ask(X))
 
     def _answer(self, method, joint):

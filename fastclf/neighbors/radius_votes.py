@@ -43,6 +43,10 @@ class RadiusVoters(Weighted, RadiusSearch):
         """Check X and the mask; return (number of queries, generator of a Circle, neighbours with votes, per block)."""
         self._require_fitted()
         self._check_voting()
+        if "radius_neighbors" in self._own_methods:  # a user's subclass finds the neighbours, as in scikit-learn
+            given = {} if mask is None else {"mask": mask}
+            distance, index = self.radius_neighbors(X, **given)
+            return len(index), iter([self._weighed(0, index, distance)])
         search = self._ask(X, call, mask)
         return len(search.queries), self._search(search)
 

@@ -1,6 +1,7 @@
 """Voting by the k nearest neighbours: sample weights are multiplicities, and votes are weighted by distance."""
 
 import copy
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from .._estimator import clone
 from .._folds import is_leave_one_out
 from .._threads import n_threads, run
-from .._validation import require_integer
+from .._validation import as_array, require_integer
 from . import _votes
 from .living_rows import Segments, fit_in
 from .searches import NumberSearch
@@ -117,17 +118,51 @@ class WeightedNeighbors(NumberSearch):
             yield start, distance[:n], index[:n]
 
 
+class OwnNeighbors:
+    """The neighbours that the method `kneighbors` of a user's subclass has found, in place of a Search."""
+
+    def __init__(self, distance, index, n_rows):
+        self.distance, self.queries = as_array(distance, "the distances"), as_array(index, "the neighbours")
+        shape = self.queries.shape
+        if len(shape) != 2 or shape[1] == 0 or self.distance.shape != shape or self.queries.dtype.kind not in "iu":
+            raise ValueError(
+                f"kneighbors returns distances of shape {self.distance.shape} and {self.queries.dtype} indices of shape"
+                f" {shape}; the same shape (n_queries, n_neighbors) and whole numbers are wanted"
+            )
+        if shape[0] and not (self.queries.min() >= 0 and self.queries.max() < n_rows):
+            raise ValueError(f"kneighbors returns indices that are no row numbers from 0 to {n_rows - 1}")
+        self.progress = nullcontext()
+
+    def ballot(self, weight, k):
+        """The Ballot of all queries, with each query's neighbours by ascending distance."""
+        order = np.argsort(self.distance, axis=1, kind="stable")
+        distance = np.ascontiguousarray(np.take_along_axis(self.distance, order, axis=1), np.float64)
+        index = np.ascontiguousarray(np.take_along_axis(self.queries, order, axis=1), np.intp)
+        taken = None if weight is None else taken_weights(weight, index, k, 1)[0]
+        return Ballot(np.arange(len(index)), distance, index, taken)
+
+
 class Voters(Weighted, WeightedNeighbors):
     """The base of estimators in which the k nearest neighbours vote on labels or numbers."""
 
     def _ask_voters(self, X, call, mask=None):
-        """Check X, the mask and n_neighbors; return (Search, n_neighbors) for the public method named `call`."""
+        """Check X, the mask and n_neighbors; return (Search, n_neighbors) for the public method named `call`.
+
+        If a user's subclass defines `kneighbors`, its neighbours vote, as in scikit-learn, and take the Search's place.
+        """
+        if "kneighbors" in self._own_methods:
+            self._require_fitted()
+            self._check_voting()
+            found = self.kneighbors(X) if mask is None else self.kneighbors(X, mask=mask)
+            return OwnNeighbors(*found, self.n_samples_fit_), self.n_neighbors
         search = self._ask(X, call, mask, share=SEARCH_SHARE)
         self._check_voting()
         return search, self._check_reach("n_neighbors", self.n_neighbors, search)
 
     def _polls(self, search, k):
         """Yield a list of Ballots per block of queries; blocks are smaller if a function `weights` makes the votes."""
+        if isinstance(search, OwnNeighbors):
+            return [search.ballot(self._weight, k).pieces()]
         return self._ballots(search, k, 48 * k if callable(self.weights) else 0)
 
     def _count(self, count, ballots):

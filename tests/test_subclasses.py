@@ -1,0 +1,171 @@
+"""What a subclass defines is used: the methods that scikit-learn's estimators and splitters call for their answers."""
+
+import numpy as np
+import pytest
+import sklearn.linear_model
+import sklearn.model_selection
+import sklearn.naive_bayes
+import sklearn.neighbors
+import sklearn.svm
+from sklearn.datasets import load_iris
+
+import fastclf
+import fastclf.linear_model
+import fastclf.model_selection
+import fastclf.naive_bayes
+import fastclf.neighbors
+import fastclf.svm
+
+pytestmark = pytest.mark.once
+
+X, Y = load_iris(return_X_y=True)
+Y2 = Y % 2
+
+
+def both(module, name):
+    """scikit-learn's class and ours."""
+    return [getattr(getattr(package, module), name) for package in (sklearn, fastclf)]
+
+
+def subclass(base, method, change):
+    """A subclass whose method returns change(what the inherited method returns)."""
+
+    def changed(self, *args, **kwargs):
+        return change(getattr(super(cls, self), method)(*args, **kwargs))
+
+    cls = type(f"Changed{base.__name__}", (base,), {method: changed})
+    return cls
+
+
+def answers(model, names=("predict", "predict_proba", "predict_log_proba")):
+    return {name: getattr(model, name)(X[::7]) for name in names if hasattr(model, name)}
+
+
+def require_the_same(one, other, tolerance):
+    assert one.keys() == other.keys()
+    assert one
+    for name, value in one.items():
+        np.testing.assert_allclose(other[name], value, atol=tolerance, err_msg=name)
+
+
+@pytest.mark.parametrize("y", [Y, Y2], ids=["three classes", "two classes"])
+@pytest.mark.parametrize(
+    ("module", "name", "parameters"),
+    [
+        ("linear_model", "LogisticRegression", {"tol": 1e-9, "max_iter": 10_000}),
+        ("linear_model", "LogisticRegressionCV", {"tol": 1e-9, "max_iter": 10_000, "Cs": [1.0]}),
+        ("linear_model", "RidgeClassifier", {}),
+        ("linear_model", "RidgeClassifierCV", {}),
+        ("svm", "LinearSVC", {"tol": 1e-9, "max_iter": 1_000_000}),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_a_subclass_s_decision_function_decides_the_predictions(module, name, parameters, y):
+    theirs, ours = (
+        subclass(
+            base,
+            "decision_function",
+            lambda scores: scores - np.arange(scores.shape[-1]) if scores.ndim == 2 else scores - 1,
+        )(**parameters).fit(X, y)
+        for base in both(module, name)
+    )
+    require_the_same(answers(theirs), answers(ours), 2e-3)
+    assert (ours.predict(X) != type(ours).__base__(**parameters).fit(X, y).predict(X)).any()
+
+
+@pytest.mark.parametrize("name", ["GaussianNB", "MultinomialNB", "BernoulliNB", "ComplementNB", "CategoricalNB"])
+def test_a_subclass_s_joint_log_likelihood_decides_the_answers_of_naive_bayes(name):
+    data = X.round() if name == "CategoricalNB" else X
+    theirs, ours = (
+        subclass(base, "_joint_log_likelihood", lambda joint: joint - 2 * np.arange(3))().fit(data, Y)
+        for base in both("naive_bayes", name)
+    )
+    if name == "CategoricalNB":
+        np.testing.assert_array_equal(ours.predict(data), theirs.predict(data))
+        return
+    names = ("predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba")
+    require_the_same(answers(theirs, names), answers(ours, names), 1e-8)
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance", lambda distance: 1 / (1 + distance)])
+@pytest.mark.parametrize("name", ["KNeighborsClassifier", "KNeighborsRegressor"])
+def test_a_subclass_s_neighbours_vote(name, weights):
+    def farther(found):
+        # the first neighbour is left out; scikit-learn asks for the indices alone where it does not read distances
+        return tuple(part[:, 1:] for part in found) if isinstance(found, tuple) else found[:, 1:]
+
+    theirs, ours = (
+        subclass(base, "kneighbors", farther)(2, weights=weights).fit(X, Y) for base in both("neighbors", name)
+    )
+    require_the_same(answers(theirs, ("predict", "predict_proba")), answers(ours, ("predict", "predict_proba")), 1e-12)
+
+
+@pytest.mark.parametrize("name", ["RadiusNeighborsClassifier", "RadiusNeighborsRegressor"])
+def test_a_subclass_s_neighbours_within_a_radius_vote(name):
+    def without_first_rows(found):
+        if not isinstance(found, tuple):
+            found = found, found
+        kept = np.empty((2, len(found[1])), object)
+        for i, (distances, rows) in enumerate(zip(*found)):
+            kept[:, i] = distances[rows % 3 > 0], rows[rows % 3 > 0]
+        return tuple(kept)
+
+    theirs, ours = (
+        subclass(base, "radius_neighbors", without_first_rows)(2.0, weights="distance").fit(X, Y)
+        for base in both("neighbors", name)
+    )
+    require_the_same(answers(theirs, ("predict", "predict_proba")), answers(ours, ("predict", "predict_proba")), 1e-12)
+
+
+@pytest.mark.parametrize("index", [np.full((3, 2), 150), np.full((3, 2), -1), np.zeros((3, 2)), np.zeros(3, int)])
+def test_neighbours_that_are_no_rows_are_refused(index):
+    class Wrong(fastclf.KNeighborsClassifier):
+        def kneighbors(self, X=None, n_neighbors=None, return_distance=True):
+            return np.ones(index.shape), index
+
+    with pytest.raises(ValueError, match="kneighbors returns"):
+        Wrong().fit(X, Y).predict(X[:3])
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        ("KFold", "split"),
+        ("KFold", "_iter_test_indices"),
+        ("KFold", "_iter_test_masks"),
+        ("StratifiedKFold", "split"),
+        ("StratifiedKFold", "_iter_test_masks"),
+        ("GroupKFold", "split"),
+        ("GroupKFold", "_iter_test_indices"),
+        ("LeaveOneOut", "split"),
+        ("LeaveOneOut", "_iter_test_masks"),
+        ("ShuffleSplit", "split"),
+        ("ShuffleSplit", "_iter_indices"),
+    ],
+)
+def test_folds_are_those_of_a_subclass_s_method(name, method):
+    parameters = {"ShuffleSplit": {"random_state": 0, "n_splits": 3}, "LeaveOneOut": {}}.get(name, {"n_splits": 3})
+    groups = np.arange(150) // 10 if name == "GroupKFold" else None
+
+    def shorter(found):
+        for each in list(found):
+            if isinstance(each, tuple):
+                yield tuple(part[:20] for part in each)
+            else:
+                yield each | (np.arange(30) == 4) if each.dtype == bool else each[1:]
+
+    theirs, ours = both("model_selection", name)
+    theirs, ours = (subclass(base, method, shorter)(**parameters) for base in (theirs, ours))
+    data, y, groups = X[::5], Y[::5], None if groups is None else groups[::5]
+    expected = [(a.tolist(), b.tolist()) for a, b in theirs.split(data, y, groups)]
+    assert [(a.tolist(), b.tolist()) for a, b in ours.split(data, y, groups)] == expected
+    result = fastclf.cross_validate(fastclf.GaussianNB(), data, y, cv=ours, groups=groups, return_indices=True)
+    assert [test.tolist() for test in result["indices"]["test"]] == [test for _, test in expected]
+
+
+def test_the_numbers_of_the_folds_have_scikit_learns_private_name():
+    theirs, ours = (
+        base(3, shuffle=True, random_state=0)._make_test_folds(X, Y)
+        for base in both("model_selection", "StratifiedKFold")
+    )
+    np.testing.assert_array_equal(ours, theirs)
