@@ -19,6 +19,7 @@ from .._csr import Csr
 from .._exceptions import warn
 from .._threads import all_finite, aside, aside_if_many, map_rows, norm_of, numbered_blocks, rows_at
 from ..sums.blocks import over_rows
+from .block_gradients import ENOUGH, Split, conjugate_block
 from .scores import linear_scores, products_with, transposed
 
 kernels = _simd.load("linear_model._elastic_net")
@@ -54,13 +55,12 @@ _ROUNDED = 2e-6
 
 _STEPS = 20_000
 
+# Block conjugate gradients are not tried if fewer steps than this take as long as a Cholesky factor.
+_FEW_STEPS = 8
+
 # A multiplication with an entry of sparse rows takes as long as this number of multiplications in a product of dense
 # matrices.
 _SPARSE_WORK = 8
-
-# _END: conjugate gradients end at this relative residual.
-# _ENOUGH: their solution is accepted if its relative residual is at most this.
-_END, _ENOUGH = 1e-12, 1e-10
 
 
 class Solution(NamedTuple):
@@ -81,8 +81,9 @@ class Centred:
 
     is_rounded = False
 
-    def __init__(self, X, mean, root, n_jobs):
-        self.X, self.turned, self.mean, self.root, self.n_jobs = X, transposed(X), mean, root, n_jobs
+    def __init__(self, X, mean, root, n_jobs, turned=None):
+        self.X, self.mean, self.root, self.n_jobs = X, mean, root, n_jobs
+        self.turned = transposed(X) if turned is None else turned
         self.middle = None  # the product of X and the mean of its rows; None until it is first needed
 
     @property
@@ -130,6 +131,11 @@ class Centred:
                 rows *= self.root
                 rows *= self.root[i, None]
             return gram
+        return self.column_products()
+
+    def column_products(self):
+        """The matrix A'A."""
+        d = self.X.n_columns
         data = aside_if_many(self.X.size, np.multiply, self.X.data, rows_at(self.root, self.X.row_numbers()))
         weighted = Csr(self.X.indptr, self.X.indices, data, d)
         gram = products_of(transposed(weighted), weighted, self.n_jobs)
@@ -141,11 +147,16 @@ class Centred:
             rows += total * np.outer(self.mean[i], self.mean)
         return gram
 
+    def of_columns(self, columns):
+        """The operator that has only these columns of A."""
+        turned = self.turned[columns]
+        return Centred(transposed(turned), self.mean[columns], self.root, self.n_jobs, turned)
+
     def gradients_limit(self, n_targets):
         """The number of steps of conjugate gradients that take as long as the products and their factor."""
         n = min(self.shape)
         step = 2 * _SPARSE_WORK * self.X.size * n_targets + 4 * n * n_targets**2
-        return max(8, n**3 // 5 // step)
+        return n**3 // 5 // step
 
 
 class DenseCentred:
@@ -421,11 +432,16 @@ def refined(A, target, alpha, solve, by_columns=False):
     return w
 
 
-def largest_eigenvalue(times, n, digits=1e-10):
-    """An estimate from below of the largest eigenvalue of a positive semidefinite matrix, by the Lanczos process."""
+def largest_eigenvalue(times, n, digits=1e-10, start=None):
+    """An estimate from below of the largest eigenvalue of a positive semidefinite matrix, by the Lanczos process.
+
+    It starts at the vector `start`, or at a random one. A relative change of at most `digits` in 3 steps ends it, or in
+    8 steps from a random vector.
+    """
     steps = min(n, 100)
     Q, T, value = np.zeros((steps, n)), np.zeros((steps, steps)), 0.0
-    v = np.random.default_rng(0).standard_normal(n)
+    every = 8 if start is None else 3
+    v = np.random.default_rng(0).standard_normal(n) if start is None else start
     size = norm_of(v)
     for k in range(steps):
         Q[k] = v / size
@@ -435,7 +451,7 @@ def largest_eigenvalue(times, n, digits=1e-10):
             v -= (Q[: k + 1] @ v) @ Q[: k + 1]
         size = norm_of(v)
         ends = k + 1 == steps or not size > 1e-14 * T[: k + 1, : k + 1].max()
-        if ends or k % 8 == 7:
+        if ends or k % every == every - 1:
             before, value = value, float(np.linalg.eigvalsh(T[: k + 1, : k + 1])[-1])
             if ends or not abs(value - before) > digits * value:
                 break
@@ -446,87 +462,30 @@ def largest_eigenvalue(times, n, digits=1e-10):
 def _by_block_gradients(A, target, alpha):
     """The Solution for a penalty and fewer rows than columns; None if a Cholesky factor is likely to be faster."""
     limit = A.gradients_limit(target.shape[1])
-    z, rest = np.zeros(target.shape), target.copy()
-    sizes = np.linalg.norm(target, axis=0)
+    if limit < _FEW_STEPS:
+        return None
+    split, z, rest = Split(A, alpha), np.zeros(target.shape), target
+
+    def sizes_of(step):
+        # w = A'z has |w|^2 = z'(target - residual - alpha z), and the residual is small where the size counts
+        whole = z + step
+        return np.sqrt(np.maximum(np.einsum("ij,ij->j", whole, target - alpha * whole), 0))
+
     # In each round, conjugate gradients start from a newly computed residual, because rounding errors add up in the
     # residual that their steps update.
     for _ in range(3):
-        step = conjugate_block(lambda V: A.square_times(V) + alpha * V, rest, sizes, limit)
+        step = conjugate_block(split, rest, sizes_of, limit)
         if step is None:
             return None
         z += step
         w = A.back(z)
         rest = target - A.times(w) - alpha * z
-        if (np.linalg.norm(rest, axis=0) <= _ENOUGH * sizes).all():
-            largest = largest_eigenvalue(A.square_times, len(z))
+        # no singular value of A' (AA' + alpha I)^-1 is above 1 / (2 root(alpha)), which limits the error of w
+        bounds = np.linalg.norm(rest, axis=0) / (2 * np.sqrt(alpha))
+        if (bounds <= ENOUGH * np.linalg.norm(w, axis=0)).all():
+            largest = largest_eigenvalue(A.square_times, len(z), 1e-7, split.leading_vector())
             return Solution(w.T, A.shape[1], (largest + alpha) / alpha)
     return None
-
-
-def conjugate_block(times, target, sizes, limit):
-    """An approximate solution Z of M Z = target, for a positive definite M, by block conjugate gradients.
-
-    times(V) is M V. It ends where the residual of each column is at most _END times its `sizes`, and returns None if it
-    is likely not to end within `limit` steps. The directions are orthonormal (Dubrulle 2001, Retooling the method of
-    block conjugate gradients).
-    """
-    Z = np.zeros(target.shape)
-    # the first search directions are a basis of the span of the targets, because the targets may be linearly dependent
-    values, vectors = np.linalg.eigh(target.T @ target)
-    kept = values > 1e-14 * values[-1]
-    if not kept.any() or not values[-1] > 0:
-        return Z
-    Q, more = _orthonormal(target @ (vectors[:, kept] / np.sqrt(values[kept])))
-    C = more @ (np.sqrt(values[kept])[:, None] * vectors[:, kept].T)
-    P, first = Q, None
-    for step in range(1, limit + 1):
-        S = times(P)
-        try:
-            move = np.linalg.solve(P.T @ S, np.eye(P.shape[1]))
-        except np.linalg.LinAlgError:
-            return Z
-        Z += P @ (move @ C)
-        Q, more = _orthonormal(Q - S @ move)
-        C = more @ C
-        left = float((np.linalg.norm(C, axis=0) / np.where(sizes > 0, sizes, 1)).max())
-        if left <= _END:
-            return Z
-        if not np.isfinite(left):
-            return None
-        if step == 8:
-            first = left
-        elif step >= 16 and step % 8 == 0:
-            # the error after step 8 and the error now give the rate of convergence, which predicts the number of
-            # further steps
-            rate = np.log(first / left) / (step - 8) if left < first else 0.0
-            if step + np.log(left / _END) / max(rate, 1e-9) > limit:
-                return None
-        P = Q + P @ more.T
-    return None
-
-
-def _orthonormal(W):
-    """The QR decomposition (Q, R) of a tall matrix W, by Cholesky factors of W'W where these are accurate."""
-    if W.shape[1] == 1:
-        size = norm_of(W)
-        return W / size if size > 0 else W, np.full((1, 1), size)
-    whole = np.eye(W.shape[1])
-    for _ in range(2):
-        try:
-            R = np.linalg.cholesky(W.T @ W).T
-        except np.linalg.LinAlgError:
-            return _by_qr(W, whole)
-        size = np.abs(R.diagonal())
-        if not size.min() > 1e-5 * size.max():
-            return _by_qr(W, whole)
-        W = W @ np.linalg.inv(R)
-        whole = R @ whole
-    return W, whole
-
-
-def _by_qr(W, whole):
-    Q, R = np.linalg.qr(W)
-    return Q, R @ whole
 
 
 def _by_gradients(A, target, alpha):

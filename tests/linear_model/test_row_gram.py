@@ -7,7 +7,7 @@ from scipy import sparse
 from fastclf import LeastSquaresClassifier
 from fastclf._csr import Csr, as_csr
 from fastclf._threads import Progress
-from fastclf.linear_model import least_squares, row_gram
+from fastclf.linear_model import block_gradients, least_squares, row_gram
 
 SHAPES = [(60, 300), (300, 60), (40, 41), (30, 30)]
 
@@ -106,9 +106,47 @@ def test_block_conjugate_gradients_have_the_weights_of_dense_rows(rng, monkeypat
 
 
 def test_conjugate_gradients_with_too_few_steps_leave_the_problem_to_a_factor(rng):
-    M = np.diag(np.geomspace(1, 1e8, 200))
-    target = rng.standard_normal((200, 2))
-    assert row_gram.conjugate_block(lambda V: M @ V, target, np.linalg.norm(target, axis=0), 10) is None
+    X = sparse.diags_array(np.geomspace(1, 1e4, 600)).tocsr()
+    A = row_gram.Centred(as_csr(X, "test"), np.zeros(600), np.ones(600), 1)
+    split, target = block_gradients.Split(A, 1e-2), rng.standard_normal((600, 2))
+    assert block_gradients.conjugate_block(split, target, lambda Z: np.linalg.norm(Z, axis=0), 10) is None
+
+
+@pytest.mark.parametrize("alpha", [1e-2, 1.0, 1e9])
+@pytest.mark.parametrize("scale", [1.0, 1e2])
+def test_the_preconditioner_and_the_rest_are_the_matrix(rng, monkeypatch, alpha, scale):
+    """The product of AA' + alpha I from the two parts, for any number of columns in the preconditioner."""
+    X = text(rng, 60, 300)[0] * scale
+    rows, root, mean = as_csr(X, "test"), rng.random(60) + 0.5, rng.random(300)
+    dense = root[:, None] * (X.toarray() - mean)
+    M, R = dense @ dense.T + alpha * np.eye(60), rng.standard_normal((60, 4))
+    A = row_gram.Centred(rows, mean, root, 1)
+    for columns in (1, 20, 299, 300):
+        monkeypatch.setattr(block_gradients, "_COLUMNS", columns)
+        monkeypatch.setattr(block_gradients, "_SHARE", 1000)
+        split = block_gradients.Split(A, alpha)
+        assert split.C is None or np.linalg.norm(M, 2) < 2 * block_gradients._STEEP * alpha
+        P = split.solve(R)
+        found = split.times(P, R)
+        tolerance = 1e-10 + (1e-15 * (np.linalg.norm(M, 2) / alpha) ** 2 if split.C is not None else 0)
+        np.testing.assert_allclose(found, M @ P, rtol=0, atol=tolerance * np.abs(M @ P).max())
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 40])
+def test_weights_by_conjugate_gradients_have_the_digits_that_their_bound_promises(rng, monkeypatch, n_classes):
+    monkeypatch.setattr(row_gram, "_FEW", 0)
+    monkeypatch.setattr(row_gram.Centred, "gradients_limit", lambda self, n_targets: 1000)
+    X, y = text(rng, 200, 900, n_classes)
+    X = X * np.geomspace(1e-2, 1e2, 900)[rng.permutation(900)]  # columns of other scales
+    X = sparse.csr_array(X)
+    for alpha in (1e-2, 1.0, 100.0):
+        found = LeastSquaresClassifier(alpha).fit(X, y).coef_
+        dense = X.toarray() - X.toarray().mean(axis=0)
+        target = least_squares.target_columns(y, n_classes)
+        z = np.linalg.solve(dense @ dense.T + alpha * np.eye(200), target - target.mean(axis=0))
+        expected = (dense.T @ z).T
+        error = np.linalg.norm(found - expected, axis=1) / np.linalg.norm(expected, axis=1)
+        assert error.max() < 1e-9
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -1,0 +1,169 @@
+"""Block conjugate gradients for least squares with a penalty, more columns than rows, and sparse rows.
+
+    M z = t,    M = AA' + alpha I = F + BB',    F = CC' + alpha I
+
+C has the columns of A with the largest norms, B the other columns. F is the preconditioner: its inverse needs products
+with C and a small matrix only (Woodbury). The eigenvalues of F^-1 M are from 1 to 1 + |B|^2 / alpha, so that columns
+with large norms, such as frequent words, cost no steps. F p is known for each search direction p, because p is a sum of
+vectors F^-1 r: a step multiplies by each column of A twice, as it would without a preconditioner.
+"""
+
+import numpy as np
+
+from .._threads import aside_if_many, norm_of
+
+# _END: a round ends where the upper bound of the relative error of each target's weights is at most this.
+# ENOUGH: weights are accepted if an upper bound of their relative error, from residuals of A itself, is at most this.
+_END, ENOUGH = 1e-10, 5e-10
+
+# C has at most _COLUMNS columns, and the square of their number is at most the share _SHARE of the number of entries
+# of X, so that a product with the matrix C'C takes less time than a product with X.
+_COLUMNS, _SHARE = 256, 1 / 8
+
+# C is empty if the sum of the squares of its entries, before means are subtracted, is above this multiple of alpha: the
+# rounding errors grow with the square of the condition number of F.
+_STEEP = 1e6
+
+# The number of steps before the rate of convergence is first measured, and between two measurements.
+_MEASURED = 8
+
+# Columns are orthonormal after one multiplication by the inverse of their Cholesky factor if the smallest diagonal
+# entry of this factor is above this share of the largest.
+_WELL = 1e-2
+
+
+class Split:
+    """The matrix M = AA' + alpha I for a `Centred` A of more columns than rows, with its preconditioner F.
+
+    `C` and `B` are None where they have no columns; `gram` is C'C, and `inverse` that of C'C + alpha I.
+    """
+
+    def __init__(self, A, alpha):
+        self.A, self.alpha = A, alpha
+        X, turned = A.X, A.turned
+        norms = aside_if_many(turned.size, _square_sums, turned) * A.root.max() ** 2
+        kept = min(_COLUMNS, int(np.sqrt(_SHARE * X.size)), len(norms))
+        large = np.zeros(len(norms), bool)
+        large[np.argpartition(norms, -kept)[-kept:]] = True
+        large &= (norms > alpha) & (norms[large].sum() <= _STEEP * alpha)
+        self.C = A.of_columns(np.flatnonzero(large)) if large.any() else None
+        self.B = A.of_columns(np.flatnonzero(~large)) if not large.all() else None
+        if self.C is not None:
+            self.gram = self.C.column_products()
+            self.inverse = np.linalg.inv(self.gram + alpha * np.eye(len(self.gram)))
+
+    def times(self, P, FP):
+        """M P for a P of shape (n, k) whose product F P is given."""
+        return FP.copy() if self.B is None else FP + self.B.square_times(P)
+
+    def solve(self, R):
+        """The product F^-1 R."""
+        if self.C is None:
+            return R / self.alpha
+        found = self.C.times(self.inverse @ self.C.back(R))
+        np.subtract(R, found, out=found)
+        found /= self.alpha
+        return found
+
+    def leading_vector(self):
+        """An approximation of the eigenvector of the largest eigenvalue of AA'; None if it is not known."""
+        if self.C is None:
+            return None
+        v = np.ones(len(self.gram))
+        for _ in range(8):
+            v = self.gram @ v
+            size = norm_of(v)
+            if not 0 < size < np.inf:
+                return None
+            v /= size
+        return self.C.times(v[:, None])[:, 0]
+
+
+def _square_sums(turned):
+    """The sum of the squares of each row of a Csr."""
+    sums = np.zeros(len(turned))
+    filled = np.flatnonzero(np.diff(turned.indptr))
+    if len(filled):
+        sums[filled] = np.add.reduceat(turned.data[: turned.size] ** 2, turned.indptr[filled])
+    return sums
+
+
+def conjugate_block(split, target, sizes_of, limit):
+    """An approximate solution Z of M Z = target by block conjugate gradients with the preconditioner F of `split`.
+
+    The error e of a column of Z, whose residual is r, has |A'e|^2 <= r' F^-1 r. The steps end where the root of this
+    bound is at most _END times sizes_of(Z), the norm of each column's weights. The result is None if more than `limit`
+    steps are likely to be needed. Residuals Q are kept with Q' F^-1 Q = I (Dubrulle 2001, Retooling the method of block
+    conjugate gradients).
+    """
+    Z = np.zeros(target.shape)
+    # the first search directions are a basis of the span of the targets, because the targets may be linearly dependent
+    values, vectors = np.linalg.eigh(target.T @ target)
+    kept = values > 1e-14 * values[-1]
+    if not kept.any() or not values[-1] > 0:
+        return Z
+    Q, FQ, more = _orthonormal(split, target @ (vectors[:, kept] / np.sqrt(values[kept])))
+    C = more @ (np.sqrt(values[kept])[:, None] * vectors[:, kept].T)
+    P, FP, first = FQ, Q, None
+    for step in range(1, limit + 1):
+        S = split.times(P, FP)
+        try:
+            move = np.linalg.solve(P.T @ S, np.eye(P.shape[1]))
+        except np.linalg.LinAlgError:
+            return Z
+        Z += P @ (move @ C)
+        Q, FQ, more = _orthonormal(split, Q - S @ move)
+        C = more @ C
+        bounds, sizes = np.linalg.norm(C, axis=0), sizes_of(Z)
+        if (bounds <= _END * sizes).all():
+            return Z
+        left = float((bounds / np.where(sizes > 0, sizes, 1)).max())
+        if not np.isfinite(left):
+            return None
+        if step == _MEASURED:
+            first = left
+        elif step > _MEASURED and step % _MEASURED == 0:
+            # the error after the first measurement and the error now give the rate of convergence, which predicts the
+            # number of further steps
+            rate = np.log(first / left) / (step - _MEASURED) if left < first else 0.0
+            if step + np.log(left / _END) / max(rate, 1e-9) > limit:
+                return None
+        P = FQ + P @ more.T
+        FP = Q + FP @ more.T
+    return None
+
+
+def _orthonormal(split, W):
+    """(Q, F^-1 Q, R) with W = Q R and Q' F^-1 Q = I, for a tall matrix W."""
+    FW = split.solve(W)
+    if W.shape[1] == 1:
+        size = np.sqrt(max(float(W[:, 0] @ FW[:, 0]), 0.0))
+        return (W / size, FW / size, np.full((1, 1), size)) if size > 0 else (W, FW, np.zeros((1, 1)))
+    whole, is_new = np.eye(W.shape[1]), True
+    for _ in range(2):
+        R = _cholesky(W.T @ FW)
+        if R is None:
+            if not is_new:
+                break
+            # columns of W that are nearly dependent are replaced by an orthonormal basis
+            W, whole = np.linalg.qr(W)
+            FW, is_new = split.solve(W), False
+            R = _cholesky(W.T @ FW)
+            if R is None:
+                break
+        inverse = np.linalg.inv(R)
+        W, FW, whole = W @ inverse, FW @ inverse, R @ whole
+        size = np.abs(R.diagonal())
+        if size.min() > _WELL * size.max():
+            break
+    return W, FW, whole
+
+
+def _cholesky(matrix):
+    """The upper triangular factor of a symmetric matrix; None if it has none or is nearly singular."""
+    try:
+        R = np.linalg.cholesky((matrix + matrix.T) / 2).T
+    except np.linalg.LinAlgError:
+        return None
+    size = np.abs(R.diagonal())
+    return R if size.min() > 1e-5 * size.max() else None
