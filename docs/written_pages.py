@@ -52,6 +52,8 @@ answers for a fifth of the rows that was held out, and the answer for one row. A
 ours. Losses are shown like wins.
 """
 
+_SPACE = "\N{NO-BREAK SPACE}"  # keeps a number and its unit on one line
+
 _NONE = "No figures of this page are kept; [the developers' machines](figures.md) have earlier ones.\n"
 
 MEASURED = Path(__file__).resolve().parent / "benchmarks" / "measured"
@@ -188,8 +190,8 @@ def sweep(path):
 def seconds(value):
     for unit, scale in (("s", 1), ("ms", 1e-3), ("µs", 1e-6)):
         if value >= scale:
-            return f"{value / scale:.3g} {unit}"
-    return f"{value * 1e9:.3g} ns"
+            return f"{value / scale:.3g}{_SPACE}{unit}"
+    return f"{value * 1e9:.3g}{_SPACE}ns"
 
 
 def cell(value):
