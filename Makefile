@@ -31,8 +31,10 @@ ifeq ($(INTERPRETER),)
     $(error $(PYTHON) is not an interpreter of this machine; Python 3.11 or newer is wanted: make PYTHON=...)
 endif
 PYTHON_VERSION := $(shell $(INTERPRETER) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-VENV := $(CURDIR)/.venv/$(PYTHON_VERSION)
+# Names of targets are relative, as the folder's own name may have spaces; commands that leave the folder take THERE_BIN.
+VENV := .venv/$(PYTHON_VERSION)
 BIN := $(VENV)/bin
+THERE_BIN = "$(abspath $(BIN))"
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 SOURCES := $(shell find setup.py pyproject.toml fastclf src_cython -type f -not -name '*.pyc')
 export FASTCLF_LEVELS
@@ -44,10 +46,10 @@ AWAY := build/away-$(PYTHON_VERSION)
 KERNEL_ROOMS := test_golden.py test_simd.py test_validation.py test_estimator.py kernels linear_model naive_bayes neighbors sums svm tree
 # A test of 15 minutes hangs, and ends the run. So does a crash: where pytest-xdist replaces a worker with --dist loadfile,
 # it waits for ever (3.8).
-PYTEST = mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/pytest $(CURDIR)/tests/$(ROOM) -p no:cacheprovider -n auto --dist loadfile --no-loadscope-reorder \
+PYTEST = mkdir -p $(AWAY) && cd $(AWAY) && $(THERE_BIN)/pytest "$(CURDIR)"/tests/$(ROOM) -p no:cacheprovider -n auto --dist loadfile --no-loadscope-reorder \
     --max-worker-restart=0 -o faulthandler_timeout=900 -o faulthandler_exit_on_timeout=true
 SPHINX = $(BIN)/python -P -m sphinx -q -E -b html -d build/docs-pages docs build/docs
-DEBUG_SITE := $(CURDIR)/build/debug/site-$(PYTHON_VERSION)
+DEBUG_SITE := build/debug/site-$(PYTHON_VERSION)
 
 .PHONY: demo adult test check test-levels test-debug fuzz sanitize two-threads interrupts packages lint bench bench-check sweep compare figures plot docs docs-check docs-look wheel test-wheel release test-oldest test-arm64 clean always
 
@@ -70,23 +72,23 @@ test-levels: $(VENV)/.test $(VENV)/.installed
 	done
 
 test-debug: $(VENV)/.test $(DEBUG_SITE)/.installed
-	echo "debug build"; export PYTHONPATH=$(DEBUG_SITE) MALLOC_PERTURB_=171; $(PYTEST) -m "not build and not once"
+	echo "debug build"; export PYTHONPATH="$(abspath $(DEBUG_SITE))" MALLOC_PERTURB_=171; $(PYTEST) -m "not build and not once"
 
 fuzz: $(VENV)/.test $(VENV)/.installed
-	mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/python $(CURDIR)/tests/fuzz.py --minutes $(MINUTES) $(if $(FIRST),--first $(FIRST)) $(if $(CASES),--cases $(CASES))
+	mkdir -p $(AWAY) && cd $(AWAY) && $(THERE_BIN)/python "$(CURDIR)"/tests/fuzz.py --minutes $(MINUTES) $(if $(FIRST),--first $(FIRST)) $(if $(CASES),--cases $(CASES))
 
 # GCC's sanitizers have to be loaded before Python; they do not report leaks, because Python itself leaks.
 sanitize: $(VENV)/.test
 	for kind in address,undefined thread; do \
 	    FASTCLF_SANITIZE=$$kind FASTCLF_LEVELS=native $(BIN)/python setup.py --quiet build || exit 1; \
 	done
-	PYTHON=$(BIN)/python MINUTES=$(MINUTES) tests/sanitize.sh
+	PYTHON=$(THERE_BIN)/python MINUTES=$(MINUTES) tests/sanitize.sh
 
 two-threads: $(VENV)/.test $(VENV)/.installed
-	mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/python $(CURDIR)/tests/two_threads.py --seconds $(or $(SECONDS),60)
+	mkdir -p $(AWAY) && cd $(AWAY) && $(THERE_BIN)/python "$(CURDIR)"/tests/two_threads.py --seconds $(or $(SECONDS),60)
 
 interrupts: $(VENV)/.test $(VENV)/.installed
-	mkdir -p $(AWAY) && cd $(AWAY) && $(BIN)/python $(CURDIR)/tests/interrupts.py $(CASES)
+	mkdir -p $(AWAY) && cd $(AWAY) && $(THERE_BIN)/python "$(CURDIR)"/tests/interrupts.py $(CASES)
 
 # The packages have an environment of their own, as they want releases of their own.
 packages:
@@ -151,15 +153,15 @@ release: $(VENV)/.dist
 	$(BIN)/python .ci/release.py $(VERSION) $(if $(DRY),--dry) $(if $(PYTHONS),--pythons $(PYTHONS)) $(if $(TESTS),--tests "$(TESTS)")
 
 # The native level is enough: the oldest versions change how C is made, not what the kernels compute.
-OLDEST := $(CURDIR)/build/oldest
+OLDEST := build/oldest
 test-oldest:
 	rm -rf $(OLDEST)
 	$(INTERPRETER) -m venv $(OLDEST)
 	$(OLDEST)/bin/pip install --disable-pip-version-check --quiet numpy==2.0.0 cython==3.1.0 setuptools==77.0.1 wheel pytest \
 	    pytest-xdist hypothesis scipy scikit-learn pandas polars pyarrow
-	git clone --quiet --depth=1 file://$(CURDIR) $(OLDEST)/tree
-	FASTCLF_LEVELS=native $(OLDEST)/bin/pip install --no-build-isolation --no-deps $(OLDEST)/tree
-	cd $(OLDEST) && FASTCLF_DATA=$${FASTCLF_DATA:-$(CURDIR)/../shared/data} bin/pytest $(addprefix tree/tests/,$(or $(ROOM),$(KERNEL_ROOMS))) \
+	git clone --quiet --depth=1 "file://$(CURDIR)" $(OLDEST)/tree
+	FASTCLF_LEVELS=native $(OLDEST)/bin/pip install --no-build-isolation --no-deps ./$(OLDEST)/tree
+	cd $(OLDEST) && FASTCLF_DATA="$${FASTCLF_DATA:-$(CURDIR)/../shared/data}" bin/pytest $(addprefix tree/tests/,$(or $(ROOM),$(KERNEL_ROOMS))) \
 	    -p no:cacheprovider -q -n auto --dist loadfile -m "not build and not once"
 
 test-arm64: $(VENV)/.dist

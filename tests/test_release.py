@@ -5,7 +5,9 @@ import importlib.util
 import itertools
 import os
 import re
+import shlex
 import shutil
+import subprocess
 import sys
 import tarfile
 import tomllib
@@ -136,3 +138,19 @@ def test_whoever_runs_tests_elsewhere_installs_what_they_import():
     for name, (installed, paths) in lists.items():
         missing = imported([TESTS / path for path in paths]) - set(installed)
         assert not missing, f"{name} does not install {', '.join(sorted(missing))}"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="make is a tool of Unix")
+@pytest.mark.parametrize("target", ["demo", "check", "test-debug", "fuzz", "wheel", "test-oldest"])
+def test_make_runs_in_a_folder_whose_name_has_spaces(tmp_path, target):
+    folder = tmp_path / "my folder"
+    folder.mkdir()
+    for name in ("Makefile", "pyproject.toml", "setup.py", "fastclf", "src_cython"):
+        (folder / name).symlink_to(CHECKOUT / name)
+    command = ["make", "--dry-run", target, f"PYTHON={sys.executable}"]
+    result = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    for command in result.stdout.replace("\\\n", " ").splitlines():
+        words = shlex.split(command, comments=True)
+        split = [word for word in words if word.endswith("/my") or word.startswith("folder/")]
+        assert not split, f"a name is split at its space in {command!r}"
