@@ -355,7 +355,14 @@ def of_table(function):
 
 
 SPLITTERS = ["KFold", "StratifiedKFold", "ShuffleSplit", "StratifiedShuffleSplit", "GroupKFold", "GroupShuffleSplit"]
-SPLITTERS += ["StratifiedGroupKFold", "LeaveOneGroupOut", "TimeSeriesSplit", "RepeatedStratifiedKFold"]
+SPLITTERS += [
+    "StratifiedGroupKFold",
+    "LeaveOneGroupOut",
+    "TimeSeriesSplit",
+    "RepeatedStratifiedKFold",
+    "RepeatedKFold",
+    "HoldOut",
+]
 FUNCTIONS |= {f"{name}.split": of_split(name) for name in SPLITTERS}
 FUNCTIONS |= {name: of_labels(getattr(metrics, name)) for name in ["contingency_table", "cohen_kappa_score"]}
 FUNCTIONS |= {name: of_words(getattr(metrics, name)) for name in ["hamming_loss", "balanced_accuracy_score"]}
@@ -368,10 +375,51 @@ FUNCTIONS |= {
     for name in ["dcg_score", "coverage_error", "label_ranking_loss", "label_ranking_average_precision_score"]
 }
 FUNCTIONS |= {
+    name: of_labels(getattr(metrics, name), average="macro")
+    for name in ["precision_recall_fscore_support", "jaccard_score", "recall_score"]
+}
+FUNCTIONS |= {
+    "zero_one_loss of words": of_words(metrics.zero_one_loss),
+    "multilabel_confusion_matrix": of_labels(metrics.multilabel_confusion_matrix),
+    "class_likelihood_ratios": drawn(metrics.class_likelihood_ratios, *[lambda n: RNG.integers(2, size=n)] * 2),
+    "metric_at_thresholds": of_scores(
+        lambda y, z: metrics.metric_at_thresholds(y, np.round(z, 1), metrics.accuracy_score)
+    ),
+}
+FUNCTIONS |= {
+    name: of_scores(getattr(metrics, name))
+    for name in ["hinge_loss", "d2_brier_score", "d2_log_loss_score", "confusion_matrix_at_thresholds"]
+}
+FUNCTIONS |= {
+    name: drawn(getattr(metrics, name), RNG.random, lambda n: RNG.random(n) + 1)
+    for name in [
+        "max_error",
+        "mean_absolute_error",
+        "mean_absolute_percentage_error",
+        "explained_variance_score",
+        "mean_poisson_deviance",
+        "mean_squared_log_error",
+        "root_mean_squared_error",
+        "d2_tweedie_score",
+    ]
+}
+FUNCTIONS |= {
     "sort_graph_by_row_values": of_graph,
     "train_test_split": of_table(lambda X, y: fastclf.train_test_split(X, y, stratify=y)),
     "cross_val_predict": of_table(lambda X, y: fastclf.cross_val_predict(fastclf.GaussianNB(), X, y)),
     "novikoff_bound": of_table(fastclf.novikoff_bound),
+    "cross_val_score": of_table(lambda X, y: fastclf.cross_val_score(fastclf.GaussianNB(), X, y)),
+    "svm_path": of_table(lambda X, y: fastclf.svm_path(X, y, [1.0, 10.0])),
+    "validation_curve": of_table(
+        lambda X, y: fastclf.validation_curve(
+            fastclf.GaussianNB(), X, y, param_name="var_smoothing", param_range=[1e-9, 1.0]
+        )
+    ),
+    "train_validation_test_split": of_table(fastclf.train_validation_test_split),
+    "RandomizedSearchCV.fit": of_table(
+        fastclf.RandomizedSearchCV(fastclf.LogisticRegression(), {"C": [0.1, 1.0]}, n_iter=2).fit
+    ),
+    "FixedThresholdClassifier.fit": of_table(fastclf.FixedThresholdClassifier(fastclf.GaussianNB()).fit),
     "GridSearchCV.fit": of_table(fastclf.GridSearchCV(fastclf.SVC(), {"C": [1.0, 10.0]}).fit),
     "TunedThresholdClassifierCV.fit": of_table(fastclf.TunedThresholdClassifierCV(fastclf.LogisticRegression()).fit),
 }
