@@ -64,7 +64,10 @@ def _as_column(column, j):
         raise TypeError(f"column {j} of X has dtype {column.dtype}; numbers or strings are wanted")
     values = column.tolist()
     missing = [value is None or _is_nan(value) for value in values]
-    values = [float(value) if isinstance(value, decimal.Decimal) else value for value in values]
+    values = [
+        float(value) if isinstance(value, decimal.Decimal) and not gone else value
+        for value, gone in zip(values, missing)
+    ]
     if any(isinstance(value, datetime.date) for value in values):
         return _as_column(_as_moments(values, missing, j), j)
     if all(isinstance(value, numbers.Real) or gone for value, gone in zip(values, missing)):

@@ -358,6 +358,10 @@ def test_labels_that_cannot_be_compared_are_missing():
     y = np.array([Decimal("sNaN"), Decimal(1)] * 5, dtype=object)
     with pytest.raises(ValueError, match="y contains NaN or None; a label is wanted for every row"):
         fastclf.GaussianNB().fit(np.zeros((10, 2)), y)
+    column = np.array([Decimal("sNaN"), Decimal(1), Decimal(2)] * 9, dtype=object)[:, None]
+    known = np.array([np.nan, 1.0, 2.0] * 9)[:, None]
+    model = fastclf.NaiveBayes(missing="ignore").fit(known, np.arange(27) % 2)
+    assert np.array_equal(model.predict_proba(column), model.predict_proba(known))
     for label in (y[0], pandas.NA, None):
         with pytest.raises(ValueError, match="y_pred contains NaN or None"):
             fastclf.accuracy_score(["a", "b"], np.array(["a", label], dtype=object))
