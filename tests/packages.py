@@ -46,6 +46,19 @@ PACKAGES = [
     Package("metric-learn", "0.7.0", ("test",), "scikit-learn-contrib/metric-learn@v0.7.0"),
     Package("pyriemann", "0.12", ("tests",), "pyRiemann/pyRiemann@v0.12"),
     Package("cleanlab", "2.9.0", ("tests",), "cleanlab/cleanlab@v2.9.0"),
+    Package("hdbscan", "0.8.44", ("--pyargs", "hdbscan")),
+    Package("pyts", "0.14.1", ("--pyargs", "pyts.classification.tests.test_knn", "pyts.multivariate.classification")),
+    Package(
+        "skrub",
+        "0.11.0",
+        (
+            "--pyargs",
+            "skrub.tests.test_tabular_pipeline",
+            "skrub.tests.test_table_vectorizer",
+            "skrub.tests.test_interpolation_joiner",
+            "skrub.tests.test_apply_to_cols",
+        ),
+    ),
 ]
 
 # A pytest plugin that replaces the names before a package is imported, and writes the outcome of each test.

@@ -169,3 +169,15 @@ def test_the_numbers_of_the_folds_have_scikit_learns_private_name():
         for base in both("model_selection", "StratifiedKFold")
     )
     np.testing.assert_array_equal(ours, theirs)
+
+
+def test_the_scores_of_a_subclass_s_score_are_those_of_cross_validation():
+    theirs, ours = (
+        package.cross_validate(
+            subclass(base, "score", lambda score: {"right": score, "wrong": 1 - score})(), X, Y, cv=3
+        )
+        for package, base in zip((sklearn.model_selection, fastclf), both("naive_bayes", "GaussianNB"))
+    )
+    assert list(ours) == list(theirs)
+    for name in ("test_right", "test_wrong"):
+        np.testing.assert_allclose(ours[name], theirs[name])

@@ -243,7 +243,7 @@ def judge_folds(scorers, y, tests, answers, labels):
 
 
 def judge(scorers, part, answers, labels, model=None, otherwise=None):
-    """{name: score} of one model on some rows; a scorer that returns a dict contributes its names and scores.
+    """{name: score} of one model on some rows; a dict from a scorer or `model.score` contributes its entries.
 
     `answers` are the model's predictions, or the exception that `predict` raised; None if no scorer needs them. The
     score of a scorer that fails is otherwise(error), which may raise an exception.
@@ -258,7 +258,7 @@ def judge(scorers, part, answers, labels, model=None, otherwise=None):
             if otherwise is None:
                 raise
             value = otherwise(error)
-        several = value if isinstance(value, Mapping) and scorer.kind == "call" else {name: value}
+        several = value if isinstance(value, Mapping) and scorer.kind in ("call", "own") else {name: value}
         figures |= {key: _as_number(figure, scorer) for key, figure in several.items()}
     return figures
 
