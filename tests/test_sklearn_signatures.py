@@ -57,11 +57,7 @@ SIGNATURES = {
     "GridSearchCV.n_features_in_": "an attribute of a fitted search, not of the class",
     "RandomizedSearchCV.n_features_in_": "an attribute of a fitted search, not of the class",
 }
-SIGNATURES |= {
-    f"{name}.{attribute}": "an attribute of a fitted machine"
-    for name in ("SVC", "NuSVC")
-    for attribute in ("n_support_", "probA_", "probB_")
-}
+SIGNATURES |= {f"{name}.n_support_": "an attribute of a fitted machine" for name in ("SVC", "NuSVC")}
 SIGNATURES |= {
     f"{name}.set_callbacks": "callbacks of scikit-learn 1.9 see the steps of its own solvers"
     for name in ("GridSearchCV", "RandomizedSearchCV", "LogisticRegression", "LogisticRegressionCV")
@@ -69,7 +65,6 @@ SIGNATURES |= {
 
 # Attributes that scikit-learn's objects have because their base class serves several estimators.
 _OF_THE_BASE = "a parameter of another estimator with the same base class in scikit-learn"
-_NO_PROBABILITIES = "made by probability=True alone; scikit-learn's are empty arrays that warn"
 ATTRIBUTES = {
     "KNeighborsClassifier.radius": _OF_THE_BASE,
     "KNeighborsRegressor.radius": _OF_THE_BASE,
@@ -85,10 +80,6 @@ ATTRIBUTES = {
     "Perceptron.learning_rate": _OF_THE_BASE,
     "Perceptron.loss": _OF_THE_BASE,
     "Perceptron.power_t": _OF_THE_BASE,
-    "SVC.probA_": _NO_PROBABILITIES,
-    "SVC.probB_": _NO_PROBABILITIES,
-    "NuSVC.probA_": _NO_PROBABILITIES,
-    "NuSVC.probB_": _NO_PROBABILITIES,
     "LogisticRegressionCV.l1_ratio_: dtype": "numbers; scikit-learn's hold the default None as an object",
     "LogisticRegressionCV.l1_ratios_: dtype": "numbers; scikit-learn's hold the default None as an object",
 }

@@ -249,6 +249,12 @@ class LinearClassifier(ScoreClassifier):
         X = self._new_samples(X, as_unchecked_rows)
         return function(X, self.coef_, self.intercept_, getattr(self, "n_jobs", None), type(self).__name__)
 
+    def _predict_proba_lr(self, X):
+        """Logistic functions of the scores, divided by their sum: a private method of scikit-learn that users call."""
+        scores = self._asked_scores(X)
+        shares = 1 / (1 + np.exp(-np.clip(scores, -700, None)))
+        return np.hstack([1 - shares, shares]) if shares.shape[1] == 1 else shares / shares.sum(axis=1, keepdims=True)
+
     def _scores(self, X):
         return self._linear(linear_scores, X)
 

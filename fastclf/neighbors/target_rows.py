@@ -134,6 +134,11 @@ class LabelledRows(Weighted):
     def _classes(self):
         return self.classes_ if self.outputs_2d_ else [self.classes_]
 
+    @property
+    def _y(self):
+        """The class codes of the fitted rows, by scikit-learn's private name, which converters of models read."""
+        return self._codes if self.outputs_2d_ else self._codes[:, 0]
+
 
 class TargetRows(Weighted):
     """The base of regressors by nearest neighbours: `fit` and `partial_fit` of rows with targets."""

@@ -232,6 +232,16 @@ class OneHotEncoder(FeatureMap):
         drop = self._dropped_group[j]
         return labels if dropped or drop < 0 else np.delete(labels, drop)
 
+    # The next two are private names of scikit-learn's, which converters of models read.
+
+    @property
+    def _infrequent_enabled(self):
+        return self.max_categories is not None or self.min_frequency is not None
+
+    def _compute_transformed_categories(self, i, remove_dropped=True):
+        """The labels of the columns of feature i; without `remove_dropped`, also the label without a column."""
+        return self._labels(i, dropped=not remove_dropped)
+
     def transform(self, X):
         """The zeros and ones.
 

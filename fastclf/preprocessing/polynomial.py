@@ -249,6 +249,16 @@ class PolynomialFeatures(FeatureMap):
         """The number of products that `_combinations` yields; scikit-learn has a method of this name, too."""
         return _count(n_features, max(1, min_degree), max_degree, interaction_only, include_bias)
 
+    # The degrees, by scikit-learn's private names, which converters of models read.
+
+    @property
+    def _min_degree(self):
+        return self._family[0]
+
+    @property
+    def _max_degree(self):
+        return self._family[1]
+
     @property
     def powers_(self):
         self._require_fitted()

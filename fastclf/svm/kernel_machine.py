@@ -6,7 +6,7 @@ from .._csr import Csr, Matrix, as_rows, as_scipy, is_sparse
 from .._estimator import Classifier, only_if
 from .._exceptions import not_fitted_error, warn
 from .._labels import as_label_vector, as_labels, class_factors
-from .._state_table import Array, SizeOf, Value, declare, has, where
+from .._state_table import Array, SizeOf, Value, declare, where
 from .._threads import map_rows, n_threads, rows_at
 from .._validation import as_float64, as_matrix, described, require_choice, require_integer, require_number
 from ..kernels.gamma import gamma_of
@@ -48,6 +48,19 @@ def _require_shape_of_rows(name, shape):
         require_integer(f"each number of {name}", size, 0)
 
 
+class _NoSigmoids:
+    """The value of `probA_` and `probB_` of a fit without `probability`: an empty array, as scikit-learn has it.
+
+    An attribute of the same name that a fit with `probability` sets is found first.
+    """
+
+    def __get__(self, model, _):
+        if model is None:
+            return self
+        model._require_fitted()
+        return np.empty(0)
+
+
 class KernelMachine(Classifier):
     """A classifier by support vectors, with a binary classifier for each pair of classes."""
 
@@ -55,6 +68,8 @@ class KernelMachine(Classifier):
 
     # the rows of the fit in the user's form, if only the kernel can read them; None for tables and matrices
     _fit_objects_ = None
+
+    probA_ = probB_ = _NoSigmoids()
 
     _state_table = declare(
         classes_=Array("any", "n_classes", least=2),
@@ -70,7 +85,9 @@ class KernelMachine(Classifier):
         _gamma_=Value(require_number, 0),
         **where(lambda model: not model._asks_for_table(), _support_rows_=Matrix("n_support", "n_features")),
         **where(lambda model: not model._is_table(), _support_norms_=Array("float64", "n_support")),
-        **where(has("probA_"), probA_=Array("float64", "n_pairs"), probB_=Array("float64", "n_pairs")),
+        **where(
+            lambda model: np.size(model.probA_), probA_=Array("float64", "n_pairs"), probB_=Array("float64", "n_pairs")
+        ),
     )
 
     def __sklearn_tags__(self):
@@ -247,6 +264,11 @@ class KernelMachine(Classifier):
         return gram.dtype.name if self.kernel_dtype is not None or off <= _SCORE_ROUNDING else "float64"
 
     @property
+    def _gamma(self):
+        """The number that `gamma` stands for, by scikit-learn's private name, which converters of models read."""
+        return self._gamma_
+
+    @property
     def support_vectors_(self):
         self._require_fitted()
         return as_scipy(self._support_rows_)
@@ -347,7 +369,7 @@ class KernelMachine(Classifier):
         They need not agree with `predict`, as they come from five other fits.
         """
         self._require_fitted()
-        if not hasattr(self, "probA_"):
+        if len(self.probA_) == 0:
             raise not_fitted_error(
                 "predict_proba is not available when fitted with probability=False;"
                 f" probability=True is wanted when {type(self).__name__} is fitted"

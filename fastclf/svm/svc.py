@@ -105,7 +105,7 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
         `margin_` is 1 / |w|; of a hard margin, the distance of the closest row.
     shape_fit_ : tuple of int
     probA_, probB_ : ndarray of shape (n_pairs,)
-        Platt's sigmoids; with `probability`.
+        Platt's sigmoids; empty without `probability`.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only when X was a table with string column names.
