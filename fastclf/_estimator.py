@@ -231,7 +231,11 @@ class Estimator(DeclaredState):
             on_snapshots(cls)
 
     def __setattr__(self, name, value):
-        super().__setattr__(name, value)
+        if name == "feature_names_in_" and value is None:
+            # None means "no names" to tools such as shap, which assign it
+            vars(self).pop(name, None)
+        else:
+            super().__setattr__(name, value)
         tell_assigned(self, name)
 
     def __getstate__(self):

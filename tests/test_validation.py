@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 from decimal import Decimal
 
 import numpy as np
@@ -141,6 +142,15 @@ def test_column_names_are_remembered_and_compared():
         model.predict(X)
     model.fit(X, Y)
     assert not hasattr(model, "feature_names_in_")
+
+
+def test_assigning_none_to_the_feature_names_removes_them_as_tools_do():
+    model = KNeighborsClassifier().fit(pandas.DataFrame(X, columns=["a", "b", "c"]), Y)
+    model.feature_names_in_ = None
+    assert not hasattr(model, "feature_names_in_")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert same(model.predict(X), KNeighborsClassifier().fit(X, Y).predict(X))
 
 
 @pytest.mark.parametrize(
