@@ -12,8 +12,15 @@ from .smo import steps_for
 # _NO_MARGIN: a fit with a margin below that least unit is given up when the violation is this share of the unit.
 _LEAST_MARGIN, _NO_MARGIN = 1e-6, 0.1
 
-# A fit is given up after this number of rounds of steps that do not change the last digit of the objective.
+# A fit is given up after this number of rounds of steps that do not change the last digit of the objective, or of
+# checks that find no progress.
 _PATIENCE = 30
+
+# A check is made after this number of rounds, and where the gap has come to its goal. There is progress if the gap is
+# below the share _LESS of the smallest one before, or if the objective falls by more than its share _GAIN.
+_ROUNDS, _LESS, _GAIN = 256, 0.5, 1e-9
+
+_ROUNDED = ": rounding lets no step get further"
 
 # The number of rows whose kernel values with a few rows are computed in one call.
 _COLUMNS = 4096
@@ -27,8 +34,9 @@ class NuDual(Dual):
         super().__init__(gram, rows, y, C, coef)
         first = gram.of_type(np.float64)
         values = self._values(first, rows[:1], rows)[0]
-        apart = (first.diagonal(rows) + values[0] - 2 * values).mean()
-        self.least_margin = _LEAST_MARGIN * float(apart) * self.total() / 2
+        # a kernel that is no inner product, such as 'sigmoid', may make the mean negative; a unit may not be
+        apart = abs(float((first.diagonal(rows) + values[0] - 2 * values).mean()))
+        self.least_margin = _LEAST_MARGIN * apart * self.total() / 2
 
     @staticmethod
     def _values(gram, rows, columns):
@@ -61,11 +69,30 @@ class NuDual(Dual):
         return out
 
 
+class Progress:
+    """Finds out whether a fit gets further, from gradients that are free from the rounding errors of many steps.
+
+    Where kernel values are large beside their differences, each step can seem to gain what rounding then takes back.
+    """
+
+    def __init__(self):
+        self.gap = self.square = np.inf
+        self.failed = 0
+
+    def ends(self, gap, square):
+        """Whether this is one of too many checks in turn without progress; square: the objective b'Kb."""
+        falls = square < self.square - _GAIN * abs(self.square) if np.isfinite(self.square) else True
+        self.failed = 0 if falls or gap < _LESS * self.gap else self.failed + 1
+        self.gap, self.square = min(self.gap, gap), min(self.square, square)
+        return self.failed > _PATIENCE
+
+
 def solve(dual, steps, limits, report=None):
     """A generator: make dual.coef optimal to limits.tol in units of the margin; `dual` becomes a problem of SVC."""
     steps.begin(dual)
     yield from dual.refresh(limits.threads)
     idle, total, ended = 0, 0.0, False
+    progress, rounds, fresh = Progress(), 0, False
     while True:
         compiled.centre(dual, steps.active)
         least, most = steps.ends(dual)
@@ -75,6 +102,9 @@ def solve(dual, steps, limits, report=None):
             continue
         margin = dual.margin(steps.active)[1]
         goal = limits.tol * max(margin, dual.least_margin)
+        if fresh and progress.ends(gap, dual.square()) and gap > goal:
+            ended, dual.reason = True, _ROUNDED
+        fresh = False
         ended = ended or (margin < dual.least_margin and gap <= _NO_MARGIN * dual.least_margin)
         if gap <= goal or ended or dual.n_steps >= limits.max_iter:
             if steps.has_left_out():
@@ -84,14 +114,20 @@ def solve(dual, steps, limits, report=None):
                 # rounding errors of the gradient f need no check for the next few steps, because f has just been
                 # computed anew
                 dual.unsure = -np.inf
+                rounds, fresh = 0, True
             else:
                 break
+            continue
+        rounds += 1
+        if rounds > _ROUNDS:
+            yield from dual.refresh(limits.threads)
+            rounds, fresh = 0, True
             continue
         changed, gained = yield from steps.make(dual, (least, most), limits._replace(tol=goal))
         total += gained
         idle = 0 if changed and gained > 1e-15 * total else idle + 1
         if idle > _PATIENCE and dual.gram.dtype == np.float64:
-            ended, dual.reason = True, ": rounding lets no step get further"
+            ended, dual.reason = True, _ROUNDED
         elif idle > _PATIENCE:
             steps.use(dual, dual.gram.of_type(np.float64))
             yield from dual.refresh(limits.threads)

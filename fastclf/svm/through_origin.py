@@ -26,7 +26,11 @@ class OriginProblem(Problem):
     def solve(self, options, found, watch):
         """Solve each pair for each C; each C starts from the solution for the C before."""
         for p, pair in enumerate(self.pairs):
-            self._solve_pair(p, pair, options, found, watch)
+            # the folds of `probability` may lack both classes of a pair
+            if len(self.rows_of(pair)[0]):
+                self._solve_pair(p, pair, options, found, watch)
+            else:
+                found.status[:, p] = SOLVED
 
     def lost_without_weights(self, y, weight):
         """(the sum of weighted losses with w = 0, which are 1 for each row, the intercept 0)."""

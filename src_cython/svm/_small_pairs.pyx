@@ -260,7 +260,8 @@ cdef margin_t find_margin(const dual_t* d, const vec* K, Py_ssize_t ld) noexcept
     for i in range(d.n):
         apart += d.diagonal[i] + d.diagonal[0] - 2 * entry(row_of(K, 0, ld), i)
         share += 0.5 * fabs(d.coef[i])
-    margin.least = LEAST_MARGIN * share * apart / d.n
+    # a kernel that is no inner product, such as 'sigmoid', may make the sum negative; a unit may not be
+    margin.least = LEAST_MARGIN * share * fabs(apart) / d.n
     return margin
 
 

@@ -301,3 +301,28 @@ def test_saved_machines_predict_the_same(tmp_path):
     assert told == f"{model.C_.tolist()}\n"
     np.testing.assert_array_equal(fastclf.load(tmp_path / "model").predict_proba(X), model.predict_proba(X))
     assert fastclf.embed(model) is not None
+
+
+@pytest.mark.parametrize(
+    ("seed", "n", "parameters", "offset"),
+    [
+        (17, 46, {"gamma": 0.01602741486559011, "coef0": 15.860490060251879, "nu": 0.5854129231586416}, None),
+        (37, 16, {"gamma": 0.00019068113744595598, "coef0": -10.875027459102597, "nu": 0.6014729812749945}, None),
+        (80, 55, {"gamma": 0.005576941040341447, "coef0": -15.036463996858728, "nu": 0.6747177709586848}, None),
+        (1779, 50, {"kernel": "linear", "nu": 0.7}, 6e7),
+    ],
+)
+def test_a_fit_ends_where_kernel_values_differ_by_less_than_rounding(seed, n, parameters, offset):
+    code = f"""
+import numpy as np
+from fastclf import NuSVC
+rng = np.random.default_rng({seed})
+if {offset} is None:
+    rng.integers(8, 60)
+    X = rng.normal(size=({n}, 3)) * 10 ** rng.uniform(-1, 2)
+    y = np.arange({n}) % rng.integers(2, 4)
+else:
+    X, y = rng.normal(size=({n}, 3)) + {offset}, np.arange({n}) % 3
+NuSVC(**{{"kernel": "sigmoid"}} | {parameters}).fit(X, y)
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=60)

@@ -128,6 +128,13 @@ def test_novikoffs_bound_of_several_classes_is_that_of_each_against_the_rest(rng
     assert (Perceptron(order="cyclic").fit(X, y).n_mistakes_ <= bound.mistakes).all()
 
 
+@pytest.mark.parametrize("n_classes", [3, 6, 20])
+def test_folds_of_probability_may_lack_both_classes_of_a_pair(rng, n_classes):
+    X = rng.standard_normal((n_classes, 3))
+    P = SVC(probability=True, fit_intercept=False, random_state=0).fit(X, np.arange(n_classes)).predict_proba(X)
+    np.testing.assert_allclose(P.sum(axis=1), 1)
+
+
 def test_the_margin_of_a_linear_machine_is_1_over_the_length_of_w(rng):
     X, y = overlapping(rng, 100, classes=3)
     for parameters in ({}, {"loss": "hinge"}, {"penalty": "l1"}, {"multi_class": "crammer_singer"}):
