@@ -6,7 +6,7 @@ import numpy as np
 
 from .._exceptions import warn
 from .._validation import as_label, as_numbers, as_sample_weight, encode_labels, require_truth
-from .targets import as_scores, as_targets, documented, positive_label, require_same_length, stoppable
+from .targets import as_scores, as_targets, documented, has_label, positive_label, require_same_length, stoppable
 
 
 class Scored(NamedTuple):
@@ -30,7 +30,7 @@ def read_scored(y_true, y_score, pos_label, sample_weight, of_two=positive_label
         raise ValueError(
             f"multiclass format is not supported: y_true has {len(classes)} classes; pass two, or pos_label"
         )
-    positive = y_true == of_two(pos_label, classes)
+    positive = has_label(y_true, of_two(pos_label, classes))
     weight = as_sample_weight(sample_weight, len(score))
     return without_zero_weights(Scored(positive, score, weight))
 

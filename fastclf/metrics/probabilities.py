@@ -21,6 +21,7 @@ from .targets import (
     as_scores,
     as_targets,
     documented,
+    has_label,
     positive_label,
     require_same_length,
     target_kind,
@@ -254,7 +255,7 @@ def _is_positive(y_true, proba, pos_label):
         )
     classes = encode_labels(y_true)[0]
     try:
-        return y_true == positive_label(pos_label, classes)
+        return has_label(y_true, positive_label(pos_label, classes))
     except ValueError:
         if classes.dtype.kind not in "biuf":
             raise

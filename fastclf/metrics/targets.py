@@ -1,6 +1,7 @@
 """Input of metrics: labels, indicators of several labels per row, scores and weights, checked together."""
 
 import functools
+from numbers import Integral
 
 import numpy as np
 
@@ -187,6 +188,13 @@ def positive_label(pos_label, classes):
         f"y_true takes value in {{{', '.join(map(repr, classes.tolist()))}}} and pos_label is not specified: either"
         " make y_true take value in {0, 1} or {-1, 1} or pass pos_label explicitly."
     )
+
+
+def has_label(y, label):
+    """Whether each entry of y is the label; bools, which NumPy cannot compare with integers of over 64 bits, too."""
+    if y.dtype == bool and isinstance(label, Integral):
+        return y == bool(label) if label in (0, 1) else np.zeros(y.shape, bool)
+    return y == label
 
 
 def as_scores(y_score, name="y_score"):

@@ -304,3 +304,12 @@ def test_help_shows_all_of_a_shared_docstring():
 
 def test_names_of_figures_take_partial_functions():
     assert partial(fastclf.f1_score, average="macro")([0, 1, 2], [0, 1, 1]) == pytest.approx(5 / 9)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["roc_curve", "precision_recall_curve", "brier_score_loss", "calibration_curve"])
+def test_a_positive_label_beyond_64_bits_is_no_label_of_bools_and_of_integers(name):
+    y, score = np.arange(6) % 2, np.linspace(0, 1, 6)
+    of_bools, of_integers = (getattr(fastclf, name)(labels, score, pos_label=2**63) for labels in (y == 1, y))
+    for found, wanted in zip(*([each] if np.isscalar(each) else each for each in (of_bools, of_integers))):
+        np.testing.assert_array_equal(found, wanted)
