@@ -107,11 +107,13 @@ class SmallPairs:
 
     def solve(self, limit, cache_bytes):
         """Solve the pairs of at most `limit` rows whose status is unsolved or doubtful."""
-        # for each pair of classes, the index of the first C whose problem is still to be solved
-        first = self.found.n_solved()
         sizes = np.diff(self.problem.starts)
         pairs = np.array(self.problem.pairs)
         rows = sizes[pairs].sum(axis=1)
+        # the folds of `probability` may lack both classes of a pair
+        self.found.status[:, rows == 0] = SOLVED
+        # for each pair of classes, the index of the first C whose problem is still to be solved
+        first = self.found.n_solved()
         status = self.found.status[np.minimum(first, len(self.found.status) - 1), np.arange(len(pairs))]
         wanted = (rows <= limit) & ((status == UNSOLVED) | (status == DOUBTFUL))
         numbers = np.column_stack([pairs, np.arange(len(pairs)), first])[wanted]

@@ -8,7 +8,7 @@ import reference_perceptron
 import reference_svm as reference
 from scipy.sparse import csr_array
 
-from fastclf import SVC, LinearSVC, Perceptron, load, novikoff_bound, save, svm_path, tune
+from fastclf import SVC, LinearSVC, NuSVC, Perceptron, load, novikoff_bound, save, svm_path, tune
 
 CORNERS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 KERNELS = {"linear": {}, "poly": {"gamma": 0.3, "degree": 3, "coef0": 1.0}, "rbf": {"gamma": 0.2}}
@@ -128,11 +128,14 @@ def test_novikoffs_bound_of_several_classes_is_that_of_each_against_the_rest(rng
     assert (Perceptron(order="cyclic").fit(X, y).n_mistakes_ <= bound.mistakes).all()
 
 
-@pytest.mark.parametrize("n_classes", [3, 6, 20])
-def test_folds_of_probability_may_lack_both_classes_of_a_pair(rng, n_classes):
-    X = rng.standard_normal((n_classes, 3))
-    P = SVC(probability=True, fit_intercept=False, random_state=0).fit(X, np.arange(n_classes)).predict_proba(X)
-    np.testing.assert_allclose(P.sum(axis=1), 1)
+@pytest.mark.parametrize("model", [SVC(), SVC(fit_intercept=False), SVC(cache_size=1e-3), NuSVC()])
+@pytest.mark.parametrize("n_classes", [2, 3, 6, 20])
+def test_folds_of_probability_may_lack_both_classes_of_a_pair(rng, model, n_classes):
+    X, y = rng.standard_normal((n_classes + 30, 3)), np.arange(n_classes + 30) % n_classes
+    counts = np.arange(n_classes + 30) < n_classes
+    model.set_params(probability=True, random_state=0)
+    for parts in ((X[counts], y[counts]), (X, y, counts * 1.0)):
+        np.testing.assert_allclose(model.fit(*parts).predict_proba(X).sum(axis=1), 1)
 
 
 def test_the_margin_of_a_linear_machine_is_1_over_the_length_of_w(rng):
