@@ -340,11 +340,12 @@ def fit_sigmoids(problem, C, options, seed, watch):
     scores = np.zeros((n, len(problem.pairs)))
     for fold in range(_FOLDS):
         held_out = fold_of == fold
-        part = problem.without(held_out, C)
-        found = Solutions(part, options)
-        part.solve(options, found, watch)
         out = np.flatnonzero(held_out & (problem.codes >= 0))
-        scores[out] = scores_of(part, found, out)
+        if len(out):
+            part = problem.without(held_out, C)
+            found = Solutions(part, options)
+            part.solve(options, found, watch)
+            scores[out] = scores_of(part, found, out)
     A, B = np.empty(len(problem.pairs)), np.empty(len(problem.pairs))
     for p, (a, b) in enumerate(problem.pairs):
         rows = np.concatenate([problem.class_rows(a), problem.class_rows(b)])
