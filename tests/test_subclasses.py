@@ -117,14 +117,32 @@ def test_a_subclass_s_neighbours_within_a_radius_vote(name):
     require_the_same(answers(theirs, ("predict", "predict_proba")), answers(ours, ("predict", "predict_proba")), 1e-12)
 
 
-@pytest.mark.parametrize("index", [np.full((3, 2), 150), np.full((3, 2), -1), np.zeros((3, 2)), np.zeros(3, int)])
-def test_neighbours_that_are_no_rows_are_refused(index):
-    class Wrong(fastclf.KNeighborsClassifier):
-        def kneighbors(self, X=None, n_neighbors=None, return_distance=True):
-            return np.ones(index.shape), index
+WRONG_NEIGHBORS = [
+    None,
+    (np.ones((3, 2)),),
+    np.ones((2, 3, 2)),
+    (np.ones((3, 2)), np.full((3, 2), 150)),
+    (np.ones((3, 2)), np.full((3, 2), -1)),
+    (np.ones((3, 2)), np.zeros((3, 2))),
+    (np.ones((3, 2)), [["a", "b"]] * 3),
+    (np.ones((3, 3)), np.zeros((3, 2), int)),
+    (np.ones(3), np.zeros(3, int)),
+    (np.full((3, 2), np.nan), np.zeros((3, 2), int)),
+    (np.full((3, 2), 1j), np.zeros((3, 2), int)),
+    ([["a", "b"]] * 3, np.zeros((3, 2), int)),
+    (1.0, 0),
+]
 
-    with pytest.raises(ValueError, match="kneighbors returns"):
-        Wrong().fit(X, Y).predict(X[:3])
+
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+@pytest.mark.parametrize("kind", ["Classifier", "Regressor"])
+@pytest.mark.parametrize("method", ["kneighbors", "radius_neighbors"])
+@pytest.mark.parametrize("found", WRONG_NEIGHBORS)
+def test_neighbours_that_are_none_are_refused(found, method, kind, weights):
+    base = getattr(fastclf, ("KNeighbors" if method == "kneighbors" else "RadiusNeighbors") + kind)
+    wrong = type("Wrong", (base,), {method: lambda self, X=None, *rest, **named: found})
+    with pytest.raises((TypeError, ValueError), match=f"^({method} returns|.* of {method})"):
+        wrong(weights=weights).fit(X, Y).predict(X[:3])
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import numpy as np
 
 from .._threads import repeated
 from .living_rows import fit_in
+from .own_neighbors import as_neighbors, as_pair
 from .searches import RadiusSearch
 from .target_rows import Weighted
 
@@ -45,7 +46,7 @@ class RadiusVoters(Weighted, RadiusSearch):
         self._check_voting()
         if "radius_neighbors" in self._own_methods:  # a user's subclass finds the neighbours, as in scikit-learn
             given = {} if mask is None else {"mask": mask}
-            distance, index = self.radius_neighbors(X, **given)
+            index, distance = _as_found(self.radius_neighbors(X, **given), self.n_samples_fit_)
             return len(index), iter([self._weighed(0, index, distance)])
         search = self._ask(X, call, mask)
         return len(search.queries), self._search(search)
@@ -99,6 +100,25 @@ class RadiusVoters(Weighted, RadiusSearch):
         if not (votes >= 0).all():
             raise ValueError("weights(distances) has a negative or NaN entry; votes from 0 up are wanted")
         return votes
+
+
+def _as_found(found, n_rows):
+    """(row numbers, distances) of each query, as arrays of arrays, from what a user's `radius_neighbors` returned."""
+    name = "radius_neighbors"
+    distances, rows = map(_as_list, as_pair(name, found))
+    if len(distances) != len(rows):
+        raise ValueError(f"{name} returns distances of {len(distances)} queries and indices of {len(rows)}")
+    index, distance = np.empty((2, len(rows)), object)
+    for i, each in enumerate(zip(distances, rows)):
+        distance[i], index[i] = as_neighbors(name, *each, n_rows, 1)
+    return index, distance
+
+
+def _as_list(part):
+    try:
+        return list(part)
+    except TypeError:
+        raise TypeError(f"radius_neighbors returns {part!r}; an array for each query is wanted") from None
 
 
 def _inverse(distance, query, n):

@@ -9,9 +9,10 @@ import numpy as np
 from .._estimator import clone
 from .._folds import is_leave_one_out
 from .._threads import n_threads, run
-from .._validation import as_array, require_integer
+from .._validation import require_integer
 from . import _votes
 from .living_rows import Segments, fit_in
+from .own_neighbors import as_neighbors, as_pair
 from .searches import NumberSearch
 from .target_rows import Weighted
 
@@ -121,23 +122,16 @@ class WeightedNeighbors(NumberSearch):
 class OwnNeighbors:
     """The neighbours that the method `kneighbors` of a user's subclass has found, in place of a Search."""
 
-    def __init__(self, distance, index, n_rows):
-        self.distance, self.queries = as_array(distance, "the distances"), as_array(index, "the neighbours")
-        shape = self.queries.shape
-        if len(shape) != 2 or shape[1] == 0 or self.distance.shape != shape or self.queries.dtype.kind not in "iu":
-            raise ValueError(
-                f"kneighbors returns distances of shape {self.distance.shape} and {self.queries.dtype} indices of shape"
-                f" {shape}; the same shape (n_queries, n_neighbors) and whole numbers are wanted"
-            )
-        if shape[0] and not (self.queries.min() >= 0 and self.queries.max() < n_rows):
-            raise ValueError(f"kneighbors returns indices that are no row numbers from 0 to {n_rows - 1}")
+    def __init__(self, found, n_rows):
+        self.distance, self.queries = as_neighbors("kneighbors", *as_pair("kneighbors", found), n_rows, 2)
+        if self.queries.shape[1] == 0:
+            raise ValueError("kneighbors returns no neighbours; at least one for each query is wanted")
         self.progress = nullcontext()
 
     def ballot(self, weight, k):
         """The Ballot of all queries, with each query's neighbours by ascending distance."""
         order = np.argsort(self.distance, axis=1, kind="stable")
-        distance = np.ascontiguousarray(np.take_along_axis(self.distance, order, axis=1), np.float64)
-        index = np.ascontiguousarray(np.take_along_axis(self.queries, order, axis=1), np.intp)
+        distance, index = (np.take_along_axis(part, order, axis=1) for part in (self.distance, self.queries))
         taken = None if weight is None else taken_weights(weight, index, k, 1)[0]
         return Ballot(np.arange(len(index)), distance, index, taken)
 
@@ -154,7 +148,7 @@ class Voters(Weighted, WeightedNeighbors):
             self._require_fitted()
             self._check_voting()
             found = self.kneighbors(X) if mask is None else self.kneighbors(X, mask=mask)
-            return OwnNeighbors(*found, self.n_samples_fit_), self.n_neighbors
+            return OwnNeighbors(found, self.n_samples_fit_), self.n_neighbors
         search = self._ask(X, call, mask, share=SEARCH_SHARE)
         self._check_voting()
         return search, self._check_reach("n_neighbors", self.n_neighbors, search)
