@@ -9,7 +9,7 @@ from .._document import document
 from .._threads import each_aside_if_many
 from .._validation import as_array, as_random_state, described, encode_groups, require_integer, require_truth
 from .rows import n_rows, take_rows
-from .splitters import OfGroups, Splitter, as_groups, documented, is_replaced, require_same_rows
+from .splitters import OfGroups, Splitter, as_groups, require_same_rows
 
 
 def _documented(n_splits, what, least):
@@ -73,31 +73,18 @@ class _Drawn(Splitter):
     """A splitter that draws each split's rows independently of the other splits."""
 
     _default = 0.1  # the default share of the rows in the test set
+    _hooks = ("_iter_indices",)
 
     def __init__(self, n_splits=10, *, test_size=None, train_size=None, random_state=None):
         self.n_splits, self.random_state = n_splits, random_state
         self.test_size, self.train_size = test_size, train_size
 
-    @documented
-    def split(self, X, y=None, groups=None):
-        """The rows of each split.
-
-        Parameters
-        ----------
-        {split}
-
-        Returns
-        -------
-        iterator of (train, test), ndarrays of int
-        """
-        if is_replaced(self, ("_iter_indices",)):
-            self._refuse_groups(groups)
-            return iter(self._iter_indices(X, y, groups))
-        return super().split(X, y, groups)
-
     def _iter_indices(self, X, y=None, groups=None):
-        """The rows of each split; a subclass may define them here, as subclasses of scikit-learn's splitters do."""
+        """The rows of each split."""
         return self._pairs(n_rows(X, y), y, groups)
+
+    def _pairs_of_hooks(self, X, y, groups, n):
+        return iter(self._iter_indices(X, y, groups))
 
     def _sizes(self, n):
         require_integer("n_splits", self.n_splits, 1)

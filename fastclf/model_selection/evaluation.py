@@ -230,9 +230,13 @@ class Evaluation:
                 f"Found input variables with inconsistent numbers of samples: {[self.n, n_rows(y)]}, of X and y; the"
                 " same number is wanted"
             )
-        X = X if hasattr(X, "iloc") or not hasattr(X, "tocsr") else sound(X).tocsr()
-        X = as_array(X, "X") if self.ours and isinstance(X, (list, tuple)) else X
-        self.X = X if hasattr(X, "iloc") or hasattr(X, "tocsr") or not self.ours else np.asarray(X)
+        if hasattr(X, "tocsr") and not hasattr(X, "iloc"):
+            X = sound(X).tocsr()
+        elif self.ours and isinstance(X, (list, tuple)):
+            X = as_array(X, "X")
+        elif self.ours and not hasattr(X, "iloc"):
+            X = np.asarray(X)
+        self.X = X
         self._take_X = take_rows(self.X, as_lists=not self.ours)
         self._pairwise = any(_is_pairwise(candidate.estimator) for candidate in candidates)
         by_itself = hasattr(y, "iloc") or self.targets is None or (isinstance(y, list) and not self.ours)

@@ -48,14 +48,13 @@ def _pair(fold, i):
     return np.flatnonzero(fold != i), np.flatnonzero(fold == i)
 
 
-# The methods that define the test rows in subclasses of scikit-learn's splitters.
-_HOOKS = ("_iter_test_indices", "_iter_test_masks")
+def is_replaced(splitter, names=None):
+    """Whether the object, or a class outside this package, has a method of its own in place of one of the package's.
 
-
-def is_replaced(splitter, names=("split", *_HOOKS)):
-    """Whether the object, or a class outside this package, has a method of its own in place of one of the package's."""
+    `names` is for the methods that are asked about; None: all that decide on the rows.
+    """
     package = __name__.partition(".")[0]
-    for name in names:
+    for name in ("split", *splitter._hooks) if names is None else names:
         module = getattr(getattr(type(splitter), name), "__module__", None) or ""
         if name in vars(splitter) or module.partition(".")[0] != package:
             return True
@@ -66,6 +65,9 @@ class Splitter:
     """An object with a method `split`, for this package and for scikit-learn's tools."""
 
     _takes_groups = False
+    # A subclass may define its rows in one of these methods, and call the inherited one, as in scikit-learn. The
+    # package's own splitters do not call them.
+    _hooks = ("_iter_test_indices", "_iter_test_masks")
 
     def __repr__(self):
         names = sorted(inspect.signature(type(self)).parameters)
@@ -85,12 +87,9 @@ class Splitter:
         """
         self._refuse_groups(groups)
         n = n_rows(X, y)
-        if is_replaced(self, _HOOKS):
-            return self._pairs_of_masks(X, y, groups, n)
+        if is_replaced(self, self._hooks):
+            return self._pairs_of_hooks(X, y, groups, n)
         return each_aside_if_many(n, self._pairs, n, y, groups)
-
-    # A subclass may define its test rows in one of the methods `_HOOKS`, and call the inherited one, as subclasses of
-    # scikit-learn's splitters do. The package's own splitters do not call them.
 
     def _iter_test_indices(self, X=None, y=None, groups=None):
         """The row numbers of each test fold."""
@@ -104,7 +103,7 @@ class Splitter:
             mask[test] = True
             yield mask
 
-    def _pairs_of_masks(self, X, y, groups, n):
+    def _pairs_of_hooks(self, X, y, groups, n):
         for mask in self._iter_test_masks(X, y, groups):
             yield _pair(np.asarray(mask, bool), True)
 

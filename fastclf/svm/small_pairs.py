@@ -110,7 +110,7 @@ class SmallPairs:
         sizes = np.diff(self.problem.starts)
         pairs = np.array(self.problem.pairs)
         rows = sizes[pairs].sum(axis=1)
-        # the folds of `probability` may lack both classes of a pair
+        # a pair may have no rows: with `probability`, problems are folds, which may lack both of its classes
         self.found.status[:, rows == 0] = SOLVED
         # for each pair of classes, the index of the first C whose problem is still to be solved
         first = self.found.n_solved()

@@ -26,7 +26,7 @@ class OriginProblem(Problem):
     def solve(self, options, found, watch):
         """Solve each pair for each C; each C starts from the solution for the C before."""
         for p, pair in enumerate(self.pairs):
-            # the folds of `probability` may lack both classes of a pair
+            # a pair may have no rows: with `probability`, problems are folds, which may lack both of its classes
             if len(self.rows_of(pair)[0]):
                 self._solve_pair(p, pair, options, found, watch)
             else:
