@@ -116,7 +116,7 @@ sweep: $(VENV)/.compare $(VENV)/.installed
 	$(BIN)/python bench/sweep.py --page build/sweep.html --json build/sweep.json $(if $(SEED),--seed $(SEED))
 
 compare: $(VENV)/.compare $(VENV)/.installed
-	mkdir -p build && $(BIN)/python bench/peers.py --json build/compare.json
+	mkdir -p build && $(BIN)/python bench/peers.py --json build/compare.json $(if $(RESUME),--resume)
 
 figures: $(VENV)/.made
 	$(BIN)/python docs/written_pages.py

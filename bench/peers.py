@@ -62,7 +62,7 @@ def duel_capped(work, ours, theirs, cap, threads):
     (their_wall, their_processor, theirs), their_others = timed or ((cap, cap, answer), 0.0)
     agree, remark = work.agree([answer], [theirs])
     return {
-        "agree": agree,
+        "agree": bool(agree),
         "remark": remark if timed else f"{remark.split(',')[0]}, the peer ended after {cap:g} s",
         "seconds": [wall / items, their_wall / items],
         "cores": [processor / wall, their_processor / their_wall],
@@ -93,6 +93,7 @@ def duel(work, ours, make, rounds, threads, cap=None):
     with limit_threads(threads):
         began = time.perf_counter()
         agree, remark = work.agree(*([call(block) for block in blocks[:calls]] for call in (ours, theirs)))
+        agree = bool(agree)  # JSON has no bools of NumPy
         rounds = min(rounds, max(3, int(_BUDGET / (time.perf_counter() - began))))
         others = watch_others()
         timed = np.array([[time_round(call, number) for call in (ours, theirs)] for number in range(rounds)])
@@ -118,12 +119,17 @@ def verdict(result):
     return words if target is None else f"target {target}: {words}"
 
 
+def is_busy(result):
+    """Whether other processes used so much of the processor that the result's ratios are unreliable."""
+    return result.get("others", 0) > 0.1
+
+
 def describe(result):
     """The line of the table for one result."""
     if "missing" in result:
         return f"  {result['peer']:16} missing ({result['missing']})  {verdict(result)}"
     ratios, (own, peer), cores = result["ratios"], map(time_text, result["seconds"]), result["cores"]
-    busy = f"BUSY (others: {result['others']:.1f} CPUs)  " if result["others"] > 0.1 else ""
+    busy = f"BUSY (others: {result['others']:.1f} CPUs)  " if is_busy(result) else ""
     return (
         f"  {result['peer']:16} {median(ratios):6.2f} [{min(ratios):.2f}, {max(ratios):.2f}]  {own:>8} : {peer:<8}"
         f"  cores {cores[0]:.2f} : {cores[1]:.2f}  {'' if result['agree'] else 'ANSWERS DIFFER: '}{result['remark']}"
@@ -170,9 +176,27 @@ def compare(registered, scale, rounds):
     return results
 
 
+def kept_results(options):
+    """{name of a comparison: its results} from the file of an earlier run, without those of a busy machine."""
+    path = Path(options.json)
+    if not path.exists():
+        return {}
+    found = json.loads(path.read_text("utf-8"))
+    if any(found[name] != now for name, now in about_run(options).items()):
+        raise SystemExit(f"{path} is of other versions or options; a run without --resume is wanted")
+    kept = {}
+    for result in found["results"]:
+        kept.setdefault(result["comparison"], []).append(result)
+    return {name: each for name, each in kept.items() if not any(map(is_busy, each))}
+
+
+def about_run(options):
+    return {"scale": options.scale, "rounds": options.rounds, "versions": versions()}
+
+
 def save(options, results):
     """Write the results so far, so that a run that is interrupted leaves those of the comparisons that it has ended."""
-    kept = {"scale": options.scale, "rounds": options.rounds, "versions": versions(), "results": results}
+    kept = about_run(options) | {"results": results}
     path = Path(options.json)
     partial = path.with_name(f"{path.name}.partial")
     partial.write_text(json.dumps(kept, indent=1), "utf-8")
@@ -185,16 +209,22 @@ def main():
     parser.add_argument("--scale", type=float, default=1.0, help="factor on the number of rows of generated data")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", help="file to save the results to, after each comparison")
+    parser.add_argument(
+        "--resume", action="store_true", help="run only what the file of --json lacks, or has from a busy machine"
+    )
     options = parser.parse_args()
+    if options.resume and not options.json:
+        parser.error("--resume wants --json")
     for path in sorted(Path(__file__).parent.glob("*/peers_*.py")):
         import_module(f"{path.parent.name}.{path.stem}")
     results = []
     print(", ".join(f"{name} {version}" for name, version in versions().items()))
     print("digits:", data.FOLDER if data.FOLDER.exists() else f"sets of their shape, as there is no {data.FOLDER}")
     print("median ratio peer / ours [least, greatest], time per query (or fit) ours : peer")
+    kept = kept_results(options) if options.resume else {}
     for each in COMPARISONS:
         if options.only in each.name:
-            results += compare(each, options.scale, options.rounds)
+            results += kept.get(each.name) or compare(each, options.scale, options.rounds)
             if options.json:
                 save(options, results)
     if not results:

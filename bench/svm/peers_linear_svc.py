@@ -32,7 +32,7 @@ def fitting(X, y, module, **parameters):
     return lambda: fit
 
 
-def fits(X, y, threads, tol, their_tol):
+def fits(X, y, threads, tol, their_tol, caps=None):
     """The Work of a fit; our dual objective bounds the least objective from below."""
 
     def agree(ours, theirs):
@@ -41,13 +41,13 @@ def fits(X, y, threads, tol, their_tol):
         return bool(max(own, other) <= 1e-3), f"objective {own:.1e} above the least, theirs {other:.1e}"
 
     peers = {"sklearn": fitting(X, y, "sklearn.svm", tol=their_tol, random_state=0)}
-    return Work([X], fitting(X, y, "fastclf", n_jobs=threads, tol=tol), peers, agree, items=1)
+    return Work([X], fitting(X, y, "fastclf", n_jobs=threads, tol=tol), peers, agree, items=1, caps=caps or {})
 
 
 @comparison("LinearSVC, hinge, 1M x 64, float64", threads=(2,), sklearn=5)
 def tall(scale, threads):
     X, y = data.hyperplane(int(1_000_000 * scale), 64)
-    return fits(X, y, threads, 0.1, 0.1)
+    return fits(X, y, threads, 0.1, 0.1, {"sklearn": 60})
 
 
 @comparison("LinearSVC, hinge, a9a, CSR", threads=(2,), sklearn=2)
