@@ -24,8 +24,9 @@ _COLUMNS, _SHARE = 256, 1 / 8
 # rounding errors grow with the square of the condition number of F.
 _STEEP = 1e6
 
-# The number of steps before the rate of convergence is first measured, and between two measurements.
-_MEASURED = 8
+# _MEASURED: the number of steps before the rate of convergence is first measured, and between two measurements.
+# _PATIENCE: the rate decides only after this share of the steps that are allowed, as errors fall by fits and starts.
+_MEASURED, _PATIENCE = 8, 1 / 8
 
 # Columns are orthonormal after one multiplication by the inverse of their Cholesky factor if the smallest diagonal
 # entry of this factor is above this share of the largest.
@@ -64,6 +65,14 @@ class Split:
         np.subtract(R, found, out=found)
         found /= self.alpha
         return found
+
+    def bounds(self, R):
+        """Upper bounds of |A'e| for the errors e = M^-1 R, for each column of R.
+
+        No singular value of A' M^-1 is above 1 / (2 root(alpha)); and |A'e|^2 <= e'Me = r'M^-1 r <= r'F^-1 r.
+        """
+        squares = np.maximum(np.einsum("ij,ij->j", R, self.solve(R)), 0)
+        return np.minimum(np.sqrt(squares), np.linalg.norm(R, axis=0) / (2 * np.sqrt(self.alpha)))
 
     def leading_vector(self):
         """An approximation of the eigenvector of the largest eigenvalue of AA'; None if it is not known."""
@@ -122,7 +131,7 @@ def conjugate_block(split, target, sizes_of, limit):
             return None
         if step == _MEASURED:
             first = left
-        elif step > _MEASURED and step % _MEASURED == 0:
+        elif step % _MEASURED == 0 and step >= max(2 * _MEASURED, _PATIENCE * limit):
             # the error after the first measurement and the error now give the rate of convergence, which predicts the
             # number of further steps
             rate = np.log(first / left) / (step - _MEASURED) if left < first else 0.0

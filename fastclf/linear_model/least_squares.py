@@ -149,6 +149,8 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
 
     _changing = LinearClassifier._changing | {"leave_one_out"}
 
+    _tells_condition = True  # whether `condition_` is an attribute
+
     def leave_one_out(self, X, y, sample_weight=None):
         """Fit, and return the scores of each row by a model that is fitted without it.
 
@@ -398,7 +400,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
                 return None
             by_elimination = found is not None
             try:
-                found = found or solved(A, aims, self.alpha, exact=large)
+                found = found or solved(A, aims, self.alpha, exact=large, with_condition=self._tells_condition)
             except Unsure:
                 return self._in_row_space(X, codes, n_classes, weight, progress)
         coef[:, used] = found.coef

@@ -102,6 +102,8 @@ class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
         solver_=Value(require_choice, _SOLVERS),
     )
 
+    _tells_condition = False
+
     def __init__(
         self,
         alpha=1.0,

@@ -328,9 +328,10 @@ class _Eigen:
         return self.V @ ((self.V.T @ B) / (self.values + self.alpha)[:, None])
 
 
-def solved(A, target, alpha, exact):
+def solved(A, target, alpha, exact, with_condition=True):
     """The `Solution` of min |A w - target|^2 + alpha |w|^2 with the least |w|.
 
+    Without `with_condition` its condition number is NaN where the solution does not need it.
     Raises Unsure if refinement does not converge or, unless `exact`, if an eigenvalue leaves the rank uncertain.
     """
     n, d = A.shape
@@ -338,7 +339,7 @@ def solved(A, target, alpha, exact):
     if min(n, d) > MOST:
         return _by_gradients(A, target, alpha)
     if wide and alpha > 0 and n > _FEW:
-        found = _by_block_gradients(A, target, alpha)
+        found = _by_block_gradients(A, target, alpha, with_condition)
         if found is not None:
             return found
     # products of rows are rounded to float32 only if the penalty is so large that their rounding errors do no harm
@@ -459,7 +460,7 @@ def largest_eigenvalue(times, n, digits=1e-10, start=None):
     return value
 
 
-def _by_block_gradients(A, target, alpha):
+def _by_block_gradients(A, target, alpha, with_condition):
     """The Solution for a penalty and fewer rows than columns; None if a Cholesky factor is likely to be faster."""
     limit = A.gradients_limit(target.shape[1])
     if limit < _FEW_STEPS:
@@ -467,7 +468,8 @@ def _by_block_gradients(A, target, alpha):
     split, z, rest = Split(A, alpha), np.zeros(target.shape), target
 
     def sizes_of(step):
-        # w = A'z has |w|^2 = z'(target - residual - alpha z), and the residual is small where the size counts
+        # w = A'z has |w|^2 = z'(target - residual - alpha z). The residual is left out: it is small at the last steps,
+        # and only their sizes decide when to stop.
         whole = z + step
         return np.sqrt(np.maximum(np.einsum("ij,ij->j", whole, target - alpha * whole), 0))
 
@@ -480,11 +482,12 @@ def _by_block_gradients(A, target, alpha):
         z += step
         w = A.back(z)
         rest = target - A.times(w) - alpha * z
-        # no singular value of A' (AA' + alpha I)^-1 is above 1 / (2 root(alpha)), which limits the error of w
-        bounds = np.linalg.norm(rest, axis=0) / (2 * np.sqrt(alpha))
-        if (bounds <= ENOUGH * np.linalg.norm(w, axis=0)).all():
-            largest = largest_eigenvalue(A.square_times, len(z), 1e-7, split.leading_vector())
-            return Solution(w.T, A.shape[1], (largest + alpha) / alpha)
+        if (split.bounds(rest) <= ENOUGH * np.linalg.norm(w, axis=0)).all():
+            condition = np.nan
+            if with_condition:
+                largest = largest_eigenvalue(A.square_times, len(z), 1e-7, split.leading_vector())
+                condition = (largest + alpha) / alpha
+            return Solution(w.T, A.shape[1], condition)
     return None
 
 
