@@ -19,6 +19,9 @@ _SCALE = 2.0**-600
 # The number of sparse entries in one call of the compiled code that transposes rows.
 _CALL_ENTRIES = 1 << 20
 
+# Coefficients are laid out in blocks of classes for at least _LEAST_ROWS dense rows with at most _FEW_COLUMNS columns.
+_LEAST_ROWS, _FEW_COLUMNS = 8, 64
+
 # The number of columns of a block of coefficients that is transposed at a time.
 _BLOCK_COLUMNS = 256
 
@@ -68,6 +71,38 @@ def _laid_out(X, coef):
     return np.ascontiguousarray(coef) if len(coef) == 1 or X.size < coef.shape[1] // 4 else by_column(coef)
 
 
+def _goes_by_blocks(X, coef):
+    """Whether scores of the rows X are faster by blocks of classes than class by class."""
+    few_columns = not isinstance(X, Csr) and X.shape[1] <= _FEW_COLUMNS
+    return few_columns and len(coef) >= kernels.LANES and len(X) >= _LEAST_ROWS
+
+
+class _Blocks:
+    """Coefficients in blocks of classes, for dense rows X: scores of a row and a block need no sum over SIMD lanes."""
+
+    def __init__(self, X, coef, intercept):
+        n_classes, d = coef.shape
+        lanes = kernels.LANES
+        width = -(-n_classes // lanes) * lanes
+        self.X, self.n_classes = X, n_classes
+        self.coef = np.zeros((width // lanes, d, lanes))
+        for start in range(0, n_classes, lanes):
+            part = coef[start : start + lanes]
+            self.coef[start // lanes, :, : len(part)] = part.T
+        self.intercept = np.zeros(width)
+        self.intercept[:n_classes] = intercept
+
+    def _scratch(self):
+        return np.empty(kernels.ROWS_OF_BLOCK * (self.X.shape[1] + len(self.intercept)))
+
+    def score(self, start, stop, out):
+        return kernels.score_by_blocks(self.X, self.coef, self.intercept, start, stop, out, self._scratch())
+
+    def choose(self, start, stop, codes):
+        arrays = self.X, self.coef, self.intercept
+        return kernels.choose_by_blocks(*arrays, start, stop, codes, self._scratch(), self.n_classes)
+
+
 def in_order_for(X, coef):
     """Coefficients (K, d) in the order that predictions for rows such as X read: by column if X is sparse."""
     return by_column(coef) if is_sparse(X) and coef.ndim == 2 and len(coef) > 1 else coef
@@ -113,10 +148,14 @@ def transposed(X):
 
 def _sums(X, coef, intercept, n_jobs=None):
     """The pair (scores of the rows, number of scores that are not finite)."""
+    scores = np.empty((len(X), len(coef)))
+    if _goes_by_blocks(X, coef):
+        blocks = _Blocks(X, coef, intercept)
+        odd = over_rows(lambda start, stop: blocks.score(start, stop, scores), X, len(coef), n_jobs)
+        return scores, sum(odd)
     rows, kernel = _rows(X), kernels.score_sparse if isinstance(X, Csr) else kernels.score
-    n_classes = len(coef)
-    scores, coef = np.empty((len(X), n_classes)), _laid_out(X, coef)
-    odd = over_rows(lambda start, stop: kernel(*rows, coef, intercept, start, stop, scores), X, n_classes, n_jobs)
+    laid_out = _laid_out(X, coef)
+    odd = over_rows(lambda start, stop: kernel(*rows, laid_out, intercept, start, stop, scores), X, len(coef), n_jobs)
     return scores, sum(odd)
 
 
@@ -150,12 +189,20 @@ def linear_scores(X, coef, intercept, n_jobs=None, owner=None):
 def linear_codes(X, coef, intercept, n_jobs=None, owner=None):
     """The same class codes as chosen(linear_scores(...)), without an array of all scores."""
     coef, intercept = _prepared(coef, intercept)
-    rows, kernel = _rows(X), kernels.choose_sparse if isinstance(X, Csr) else kernels.choose
-    codes, laid_out = np.empty(len(X), np.intp), _laid_out(X, coef)
+    codes = np.empty(len(X), np.intp)
+    if _goes_by_blocks(X, coef):
+        blocks = _Blocks(X, coef, intercept)
 
-    def choose(start, stop):
-        scratch = np.empty((kernels.TILE_ROWS, len(coef)))
-        return kernel(*rows, laid_out, intercept, start, stop, codes, scratch)
+        def choose(start, stop):
+            return blocks.choose(start, stop, codes)
+
+    else:
+        rows, kernel = _rows(X), kernels.choose_sparse if isinstance(X, Csr) else kernels.choose
+        laid_out = _laid_out(X, coef)
+
+        def choose(start, stop):
+            scratch = np.empty((kernels.TILE_ROWS, len(coef)))
+            return kernel(*rows, laid_out, intercept, start, stop, codes, scratch)
 
     if any(over_rows(choose, X, len(coef), n_jobs)):
         scores = linear_scores(X, coef, intercept, n_jobs, owner)

@@ -14,7 +14,7 @@
 from cython cimport floating
 from _csr cimport csr_of, csr_t
 from _model cimport model_t, score_double_f, score_float_f
-from _vector cimport LANES_D, fmadd_d, prefetch, require, spread_d, sum_d, vec_d, widen
+from _vector cimport LANES_D, at_most_d, fmadd_d, largest_d, max_d, prefetch, require, spread_d, sum_d, vec_d, widen
 from _winner cimport winner
 from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
 
@@ -23,9 +23,16 @@ cdef enum:
     # rows of float32 are prefetched this number of values ahead, so that 15.4 GB/s are read instead of 13.2; rows of
     # float64 are not, because prefetching slows them, to 10.6 GB/s instead of 11.9
     AHEAD = 512
+    BLOCK_ROWS = 32  # the number of dense rows whose scores are computed block of classes by block of classes
 
 TILE_ROWS = ROWS
+ROWS_OF_BLOCK = BLOCK_ROWS
 LANES = LANES_D
+
+cdef extern from "linear_model/by_class.h" nogil:
+    void score_pair(
+        const double* x, const double* y, const double* W, const double* b, Py_ssize_t d, double* out_x, double* out_y
+    )
 
 ctypedef fused weight_t:
     float
@@ -269,6 +276,34 @@ cdef void score_by_column(
         v += n
 
 
+cdef void score_blocks(
+    const floating* X, Py_ssize_t n_rows, const double* W, const double* b, Py_ssize_t d, Py_ssize_t width,
+    double* scores, double* values
+) noexcept nogil:
+    """Write the scores (n_rows, width) of at most BLOCK_ROWS dense rows, by LANES_D classes at a time.
+
+    W has the weights of each LANES_D classes column by column. `values` is scratch space for the rows in float64.
+    """
+    cdef Py_ssize_t k, r, last, i
+    cdef const double* rows
+    if floating is float:
+        for i in range(n_rows * d):
+            values[i] = X[i]
+        rows = values
+    else:
+        rows = X
+    k = 0
+    while k < width:
+        r = 0
+        while r < n_rows:
+            last = min(r + 1, n_rows - 1)
+            score_pair(
+                rows + r * d, rows + last * d, W + k * d, b + k, d, scores + r * width + k, scores + last * width + k
+            )
+            r += 2
+        k += LANES_D
+
+
 cdef sparse_t layout_of(const csr_t* X, const weight_t[:, :] W, const double[::1] b) except *:
     """The layout of coefficients W (K, d), which must be contiguous by class or by column, as a sparse_t."""
     cdef sparse_t s
@@ -299,6 +334,27 @@ cdef inline Py_ssize_t count_odd(const double* scores, Py_ssize_t n) noexcept no
     for i in range(n):
         odd += not scores[i] - scores[i] == 0
     return odd
+
+
+cdef inline Py_ssize_t first_largest(const double* scores, Py_ssize_t K) noexcept nogil:
+    """The same as `winner`, where no score is NaN."""
+    cdef vec_d most
+    cdef Py_ssize_t k = LANES_D
+    cdef double largest
+    if K <= LANES_D:
+        return winner(scores, K)
+    most = (<const vec_d*> scores)[0]
+    while k + LANES_D <= K:
+        most = max_d(most, (<const vec_d*> (scores + k))[0])
+        k += LANES_D
+    most = max_d(most, (<const vec_d*> (scores + K - LANES_D))[0])
+    largest = largest_d(most)
+    k = 0
+    while k + LANES_D <= K and not at_most_d(spread_d(largest), (<const vec_d*> (scores + k))[0]):
+        k += LANES_D
+    while k < K - 1 and scores[k] < largest:
+        k += 1
+    return k
 
 
 def score(
@@ -334,8 +390,53 @@ def choose(
             score_rows(&X[row, 0], &W[0, 0], &b[0], n_rows, d, K, &scratch[0, 0])
             odd += count_odd(&scratch[0, 0], n_rows * K)
             for r in range(n_rows):
-                code_out[row + r] = winner(&scratch[r, 0], K)
+                code_out[row + r] = first_largest(&scratch[r, 0], K)
             row += ROWS
+    return odd
+
+
+def score_by_blocks(
+    const floating[:, ::1] X, const double[:, :, ::1] W, const double[::1] b, Py_ssize_t start, Py_ssize_t stop,
+    double[:, ::1] out, double[::1] scratch
+):
+    """The same as `score`, by LANES_D classes at a time.
+
+    W: the weights of each LANES_D classes column by column, of shape (n_blocks, d, LANES_D), with zeros for classes
+    that do not exist; b: (n_blocks * LANES_D,). scratch: scratch space for ROWS_OF_BLOCK * (d + len(b)) numbers.
+    """
+    cdef Py_ssize_t d = X.shape[1], K = out.shape[1], width = b.shape[0], row = start, n_rows, r, k, odd = 0
+    cdef double* scores = &scratch[0]
+    require(W.shape[1] == d and W.shape[2] == LANES_D and W.shape[0] * LANES_D == width and K <= width)
+    require(scratch.shape[0] >= BLOCK_ROWS * (d + width))
+    with nogil:
+        while row < stop:
+            n_rows = min(<Py_ssize_t> BLOCK_ROWS, stop - row)
+            score_blocks(&X[row, 0], n_rows, &W[0, 0, 0], &b[0], d, width, scores, scores + BLOCK_ROWS * width)
+            for r in range(n_rows):
+                for k in range(K):
+                    out[row + r, k] = scores[r * width + k]
+            row += n_rows
+        odd = count_odd(&out[start, 0], (stop - start) * K)
+    return odd
+
+
+def choose_by_blocks(
+    const floating[:, ::1] X, const double[:, :, ::1] W, const double[::1] b, Py_ssize_t start, Py_ssize_t stop,
+    Py_ssize_t[::1] code_out, double[::1] scratch, Py_ssize_t K
+):
+    """The same as `choose`, by LANES_D of the K classes at a time; see `score_by_blocks`."""
+    cdef Py_ssize_t d = X.shape[1], width = b.shape[0], row = start, n_rows, r, odd = 0
+    cdef double* scores = &scratch[0]
+    require(W.shape[1] == d and W.shape[2] == LANES_D and W.shape[0] * LANES_D == width and LANES_D <= K <= width)
+    require(scratch.shape[0] >= BLOCK_ROWS * (d + width))
+    with nogil:
+        while row < stop:
+            n_rows = min(<Py_ssize_t> BLOCK_ROWS, stop - row)
+            score_blocks(&X[row, 0], n_rows, &W[0, 0, 0], &b[0], d, width, scores, scores + BLOCK_ROWS * width)
+            for r in range(n_rows):
+                odd += count_odd(scores + r * width, K)
+                code_out[row + r] = first_largest(scores + r * width, K)
+            row += n_rows
     return odd
 
 
@@ -375,7 +476,7 @@ def choose_sparse(
         for row in range(start, stop):
             score_any(&rows, value, row, &layout, &W[0, 0], &scratch[0, 0])
             odd += count_odd(&scratch[0, 0], layout.n_classes)
-            code_out[row] = winner(&scratch[0, 0], layout.n_classes)
+            code_out[row] = first_largest(&scratch[0, 0], layout.n_classes)
     return odd
 
 

@@ -29,6 +29,8 @@ from fastclf.sums import blocks
 pytestmark = pytest.mark.levels
 
 SHAPES = [(1, 1, 1), (3, 2, 1), (4, 8, 2), (5, 7, 3), (9, 16, 1), (10, 33, 5), (130, 64, 10)]
+# many classes, which are scored several at a time if the columns are few
+SHAPES += [(8, 5, 100), (33, 40, 8), (47, 3, 17), (40, 70, 33)]
 
 
 def problem(rng, n, d, n_outputs, dtype=np.float64):
@@ -66,7 +68,7 @@ def test_scores_and_codes_are_those_of_the_obvious_loop(rng, dtype, shape, spars
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("n_outputs", [1, 2, 5])
+@pytest.mark.parametrize("n_outputs", [1, 2, 5, 19])
 def test_rows_alone_ranges_and_threads_give_the_same_bits(rng, monkeypatch, sparse, n_outputs):
     X, coef, intercept = problem(rng, 203, 21, n_outputs)
     rows = as_csr(csr_array(X), "test") if sparse else X
@@ -85,9 +87,9 @@ def test_every_level_is_right(rng, monkeypatch, level):
     monkeypatch.setattr(scores, "kernels", _simd.load("linear_model._scores", level))
     for shape in SHAPES:
         X, coef, intercept = problem(rng, *shape)
-        np.testing.assert_allclose(
-            linear_scores(X, coef, intercept), slow_scores(X, coef, intercept), rtol=1e-12, atol=1e-13
-        )
+        slow = slow_scores(X, coef, intercept)
+        np.testing.assert_allclose(linear_scores(X, coef, intercept), slow, rtol=1e-12, atol=1e-13)
+        np.testing.assert_array_equal(linear_codes(X, coef, intercept), winners(slow))
 
 
 def test_of_equal_scores_the_first_class_wins_and_zero_is_the_first():
@@ -95,6 +97,15 @@ def test_of_equal_scores_the_first_class_wins_and_zero_is_the_first():
     assert linear_codes(X, np.array([[1.0], [2.0], [2.0]]), np.zeros(3)).tolist() == [1, 1]
     assert linear_codes(X, np.array([[0.0], [0.0]]), np.zeros(2)).tolist() == [0, 0]
     assert linear_codes(X, np.array([[1.0]]), np.array([-1.0])).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("n_rows", [1, 20])
+@pytest.mark.parametrize("n_classes", [8, 9, 16, 23, 40])
+def test_of_many_equal_scores_the_first_class_wins(rng, n_rows, n_classes):
+    for _ in range(50):
+        weights = rng.integers(-1, 2, n_classes) * rng.choice([1.0, -1.0])  # there may be 0.0 and -0.0
+        found = linear_codes(np.ones((n_rows, 1)), weights[:, None], np.zeros(n_classes))
+        assert found.tolist() == [weights.argmax()] * n_rows
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
