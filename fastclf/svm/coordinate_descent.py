@@ -74,11 +74,13 @@ class Descent:
         Seeds the order of the rows in each epoch.
     watched : bool
         Whether `advance` must be called after each epoch. Otherwise it is called after several epochs.
+    most_visits : int or None
+        The number of visits of rows after which the descent ends; None: no limit.
     """
 
-    def __init__(self, tol, rng, max_iter, advance, watched):
+    def __init__(self, tol, rng, max_iter, advance, watched, most_visits=None):
         self.tol, self.rng, self.max_iter, self.advance, self.watched = tol, rng, max_iter, advance, watched
-        self.n_iter, self.stopped = 0, False
+        self.n_iter, self.visits_left, self.stopped = 0, most_visits or 1 << 62, False
 
     def solve(self, problem, start=None):
         """A generator that pauses from time to time and returns the `Proof` of its solution."""
@@ -109,10 +111,12 @@ class Descent:
         for start, stop in ranges(0, 1 << 62, 1 + _FIRST_ENTRIES // problem.work, _MOST_VISITS):
             if epochs.done or self.stopped:
                 break
-            most = min(self.max_iter - self.n_iter, 1 if self.watched else _MOST_VISITS)
-            n_epochs = kernel(*arrays, epochs, stop - start, most)
+            # a call has no visits beyond the end of an epoch if that end must be reported
+            visits = min(stop - start, self.visits_left, epochs.n_active - epochs.at if self.watched else _MOST_VISITS)
+            n_epochs = kernel(*arrays, epochs, visits, self.max_iter - self.n_iter)
             self.n_iter += n_epochs
+            self.visits_left -= visits
             called_off = n_epochs > 0 and self.advance(float, epochs.gap)
-            self.stopped = called_off or self.n_iter >= self.max_iter
+            self.stopped = called_off or self.n_iter >= self.max_iter or self.visits_left <= 0
             yield
         return epochs.w, epochs.alpha

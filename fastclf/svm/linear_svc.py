@@ -37,8 +37,13 @@ _QR_NUMBERS = 1 << 24
 # length of the longest row.
 _LEAST_PIVOT = 1e-10
 
-# For few rows coordinate descent is tried for this number of epochs, if tol is at least _LEAST_DESCENT_TOL.
+# Coordinate descent is tried for this number of epochs, if tol is at least _LEAST_DESCENT_TOL, and at most for the time
+# of _TRIED_STEPS steps of Newton's method and its start, which takes _START ns. _NS: the number of ns that a
+# multiplication takes in sums over rows, in matrices of second derivatives and their factors, and in visits of
+# coordinate descent; the last two numbers are for a visit itself, of a row in a cache or, if all rows have more than
+# _CACHED numbers, in memory.
 _EPOCHS, _LEAST_DESCENT_TOL = 1000, 1e-6
+_TRIED_STEPS, _START, _NS, _CACHED = 4, 2e7, (0.75, 0.1, 1.5, 40, 400), 1 << 21
 
 # A fit to few rows that takes less than this number of multiplications is made in the calling thread alone.
 _THREAD_WORK = 1 << 20
@@ -515,20 +520,21 @@ class Plane:
     def _descend_first(self, solver, problem, rng):
         """A generator that returns the proof of the solution for few rows, or for the hinge.
 
-        Epochs of coordinate descent come first, which are cheap for few rows, and which few rows need for the hinge: a
-        row with an alpha at a bound leaves them. The solver replaces them if they are slow.
+        Epochs of coordinate descent come first: where they suffice, they are faster than the first steps of the solver,
+        and a row with an alpha at a bound leaves them. The solver replaces them when they have taken as long as some of
+        its steps.
         """
         model = self.model
         if not self.free and self.tol >= _LEAST_DESCENT_TOL:
-            descent = self._descent(self.tol, rng, min(_EPOCHS, model.max_iter), self._advance)
+            descent = self._descent(self.tol, rng, min(_EPOCHS, model.max_iter), self._advance, _visits(problem))
             found = yield from descent.solve(problem)
             if found.violation <= self.tol or self.called_off:
                 self.n_iter = descent.n_iter
                 return found
         return (yield from solver.solve(problem))
 
-    def _descent(self, *arguments):
-        return Descent(*arguments, self.progress.watched)
+    def _descent(self, tol, rng, max_iter, advance, most_visits=None):
+        return Descent(tol, rng, max_iter, advance, self.progress.watched, most_visits)
 
     def _bias(self, cost):
         """The value of the bias column; the intercept is this value times the column's weight."""
@@ -564,3 +570,12 @@ class Plane:
     def _keep(self, proof, C):
         self.coef, self.intercept, self.C = proof.w[:-1], self.bias * proof.w[-1] + proof.b, C
         self.primal, self.dual, self.violation = proof.primal, proof.dual, proof.violation
+
+
+def _visits(problem):
+    """The number of rows that coordinate descent may visit before Newton's method replaces it."""
+    in_sums, in_matrices, in_visits, near, far = _NS
+    D, products = problem.d + 1, problem.n * problem.work
+    visit = near if products <= _CACHED else far
+    step = in_sums * products + in_matrices * (products * D / 2 + D**3)
+    return int((_START + _TRIED_STEPS * step) / (visit + in_visits * problem.work))

@@ -381,6 +381,15 @@ def test_what_a_callback_is_told_never_rises_in_newtons_method(rng, monkeypatch)
     assert told[-1] <= 1e-4 < 1 < told[0]
 
 
+def test_the_hinge_of_many_rows_does_not_wait_for_coordinate_descent(rng):
+    X, y = noisy(rng, 20_000, 30)
+    steps = []
+    model = LinearSVC(loss="hinge", max_iter=100_000, callback=lambda *now: steps.append(now[2])).fit(X, y)
+    assert model.violation_ <= 1e-4
+    assert len(steps) < 300  # a thousand epochs would take ten times as long as Newton's method
+    np.testing.assert_array_equal(model.coef_, LinearSVC(loss="hinge", max_iter=100_000).fit(X, y).coef_)
+
+
 def test_progress_shows_the_violation(rng, capsys, solver):
     X, y = noisy(rng, 50, 2)
     LinearSVC(verbose=1).fit(X, y)
