@@ -18,10 +18,15 @@ kernels = _simd.load("svm._soft_margin")
 # the range must not depend on measured times, or these would change bits of the result.
 _RANGE_WORK = 1 << 22
 
+# A block of rows takes at least this number of multiplications for each number that is summed over the block.
+_WORK_PER_NUMBER = 128
+
 
 def added(n, work, shape, add, threads):
     """The sum over n rows that add(start, stop, sum_out) makes in blocks; a row takes `work` multiplications."""
-    bounds = blocks.even_bounds(n, blocks.n_blocks(min(n, n * work // blocks.BLOCK_WORK), int(np.prod(shape))))
+    numbers = int(np.prod(shape))
+    worth = n * work // max(blocks.BLOCK_WORK, _WORK_PER_NUMBER * numbers)
+    bounds = blocks.even_bounds(n, blocks.n_blocks(min(n, worth), numbers))
     length = 1 + _RANGE_WORK // work
     return blocks.added(blocks.over_blocks(bounds, length, lambda: np.zeros(shape), add, threads, blocks.by_length))
 
