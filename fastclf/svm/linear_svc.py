@@ -45,6 +45,9 @@ _LEAST_PIVOT = 1e-10
 _EPOCHS, _LEAST_DESCENT_TOL = 1000, 1e-6
 _TRIED_STEPS, _START, _NS, _CACHED = 4, 2e7, (0.75, 0.1, 1.5, 40, 400), 1 << 21
 
+# Sums of squares from this number to its inverse have neither overflowed nor lost digits by underflow.
+_SAFE = 1e-200
+
 # A fit to few rows that takes less than this number of multiplications is made in the calling thread alone.
 _THREAD_WORK = 1 << 20
 
@@ -396,7 +399,10 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
 
 def margins(coef):
     """1 / |w| of each row w of coef."""
-    with np.errstate(divide="ignore", over="ignore"):
+    with np.errstate(divide="ignore", over="ignore", under="ignore"):
+        squares = np.einsum("ij,ij->i", coef, coef)
+        if ((squares > _SAFE) & (squares < 1 / _SAFE)).all():
+            return 1 / np.sqrt(squares)
         largest = np.abs(coef).max(axis=1)
         length = largest * np.linalg.norm(coef / np.where(largest > 0, largest, 1)[:, None], axis=1)
         return 1 / length
