@@ -117,15 +117,18 @@ class Entry:
 
 
 class Array(Entry):
-    """A C-contiguous array. `dtypes` has the names of its possible dtypes, with " or " between them, or is "any".
+    """A contiguous array in C order or, with `any_order`, in Fortran order, too.
+
+    `dtypes` has the names of its possible dtypes, with " or " between them, or is "any".
 
     The length of each axis is a number, the name of a size, or None for any length; it is at least `least`. With
     `below`, a number or a size, all entries are indices from 0 to below - 1. With `ascends` each entry is larger than
     the one before.
     """
 
-    def __init__(self, dtypes, *shape, least=0, below=None, ascends=False):
+    def __init__(self, dtypes, *shape, least=0, below=None, ascends=False, any_order=False):
         self.names, self.shape, self.least, self.below, self.ascends = dtypes, shape, least, below, ascends
+        self.any_order = any_order
         self.dtypes = None if dtypes == "any" else tuple(map(np.dtype, dtypes.split(" or ")))
 
     def require(self, name, value, sizes, entries):
@@ -136,7 +139,7 @@ class Array(Entry):
         require_shape(name, value.shape, self.shape, sizes)
         if self.least and min(value.shape) < self.least:
             raise ValueError(f"{name} has shape {value.shape}; a length of at least {self.least} is wanted")
-        if not value.flags.c_contiguous:
+        if not (value.flags.c_contiguous or (self.any_order and value.flags.f_contiguous)):
             raise ValueError(f"{name} is not contiguous; an array in C order is wanted")
         if entries and self.below is not None:
             require_positions(name, value, sizes.get(self.below, self.below))

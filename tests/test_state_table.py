@@ -75,6 +75,14 @@ def test_what_fits_is_taken(changes):
     Whole(**changes)._check_state()
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_an_array_of_any_order_is_contiguous_in_one(order):
+    entry, value = Array("float64", 2, 3, any_order=True), np.zeros((4, 6), order=order)
+    entry.require("wide", np.array(value[:2, :3], order=order), {}, True)
+    with pytest.raises(ValueError, match="wide is not contiguous"):
+        entry.require("wide", value[::2, ::2], {}, True)
+
+
 FORMS = [
     ({"n": 0}, "n is 0; at least 1 is wanted"),
     ({"n": 2.0}, "n is 2.0; a whole number is wanted"),

@@ -10,10 +10,10 @@ from .. import neighbors as plain
 from .._csr import Csr, as_rows, as_unchecked_rows
 from .._labels import encode_known, require_two
 from .._validation import require_finite
-from ..linear_model.scores import by_column
 from ..neighbors.centroid import class_medians, some_columns
 from ..sums.blocks import added
 from ..sums.class_sums import class_count_spans
+from ..sums.layout import by_column
 from ..sums.moments import joined_moments, moment_bounds, moment_spans
 from .base import OnDask, on_dask
 from .blocks import Reader, Shards, joined_copies

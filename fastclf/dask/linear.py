@@ -9,9 +9,9 @@ from .._labels import class_factors, require_two
 from .._threads import advance
 from .._validation import require_finite
 from ..linear_model.row_sums import sample_step
-from ..linear_model.scores import by_column
 from ..sums.blocks import added, by_length
 from ..sums.class_sums import class_count_spans, span_bounds
+from ..sums.layout import by_column
 from ..sums.moments import add_products, joined_products, product_bounds, product_range, product_sums
 from .base import OnDask, on_dask
 from .blocks import Reader, Shards

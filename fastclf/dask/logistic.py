@@ -28,8 +28,8 @@ from ..linear_model.likelihood import (
 )
 from ..linear_model.logistic import check_classes, path_of
 from ..linear_model.minimisers import LEAST_STEP, sample_step
-from ..linear_model.scores import by_column
 from ..sums.class_sums import span_bounds
+from ..sums.layout import by_column
 from .base import OnDask, on_dask
 from .blocks import Reader, Shards, joined_rows
 from .linear import require_finite_rows, silent, sizes_of, weighed

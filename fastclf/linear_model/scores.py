@@ -9,6 +9,7 @@ from .._state_table import Array, SizeOf, declare, require_shape
 from .._threads import aside_if_many, map_rows, ranges, rows_at
 from .._validation import require_finite
 from ..sums.blocks import over_rows
+from ..sums.layout import by_column, transposed_copy
 
 kernels = _simd.load("linear_model._scores")
 columns = _simd.load("linear_model._elastic_net")
@@ -21,9 +22,6 @@ _CALL_ENTRIES = 1 << 20
 
 # Coefficients are laid out in blocks of classes for at least _LEAST_ROWS dense rows with at most _FEW_COLUMNS columns.
 _LEAST_ROWS, _FEW_COLUMNS = 8, 64
-
-# The number of columns of a block of coefficients that is transposed at a time.
-_BLOCK_COLUMNS = 256
 
 
 def counted(rows, labels, owner):
@@ -65,7 +63,7 @@ def _laid_out(X, coef):
     a copy in Fortran order pays.
     """
     if not isinstance(X, Csr):
-        return np.ascontiguousarray(coef if coef.flags.c_contiguous else _copied(coef.T), np.float64)
+        return np.ascontiguousarray(coef if coef.flags.c_contiguous else transposed_copy(coef.T), np.float64)
     if coef.flags.f_contiguous:
         return coef
     return np.ascontiguousarray(coef) if len(coef) == 1 or X.size < coef.shape[1] // 4 else by_column(coef)
@@ -106,19 +104,6 @@ class _Blocks:
 def in_order_for(X, coef):
     """Coefficients (K, d) in the order that predictions for rows such as X read: by column if X is sparse."""
     return by_column(coef) if is_sparse(X) and coef.ndim == 2 and len(coef) > 1 else coef
-
-
-def by_column(coef):
-    """Coefficients (K, d) in Fortran order, so that those of a column are adjacent."""
-    return coef if coef.flags.f_contiguous else _copied(coef).T
-
-
-def _copied(A):
-    """A copy of the transpose of A in C order, made of blocks that fit a cache."""
-    copy = np.empty(A.shape[::-1], A.dtype)
-    for start in range(0, len(copy), _BLOCK_COLUMNS):
-        copy[start : start + _BLOCK_COLUMNS] = A[:, start : start + _BLOCK_COLUMNS].T
-    return copy
 
 
 def products_with(X, W, intercept, n_jobs=None):

@@ -14,6 +14,7 @@ from .._threads import aside_if_many, blocks, rows_at
 from .._validation import as_array, as_matrix, as_sample_weight, described, encode_groups, encode_labels, require_choice
 from ..sums.blocks import added
 from ..sums.class_sums import as_number_rows, class_count_spans, column_sum_spans, require_finite, span_bounds
+from ..sums.layout import by_column
 from .joints import add_linear, decide, normalise, require_positive
 
 # The largest number of folds for which the fit without a fold comes from the merged statistics of the other folds; two
@@ -356,7 +357,10 @@ class DiscreteBayes(NaiveBayesBase):
     def _conclude(self, sums):
         with np.errstate(divide="ignore", invalid="ignore"):
             log_prior = self._log_prior(sums["class_count_"])
-            return sums | self._estimate(sums, self._smoothing()) | {"class_log_prior_": log_prior}
+            found = self._estimate(sums, self._smoothing())
+        if isinstance(found.get("feature_log_prob_"), np.ndarray):  # sparse rows read a column at once
+            found["feature_log_prob_"] = by_column(found["feature_log_prob_"])
+        return sums | found | {"class_log_prior_": log_prior}
 
     def _log_prior(self, count):
         if self.class_prior is not None:

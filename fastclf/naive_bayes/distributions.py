@@ -106,7 +106,9 @@ def without(values, codes, less):
 def log_share(part, whole):
     """log(part / whole); -inf if the part is 0, even if the whole is 0 too."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(part > 0, np.log(part) - np.log(whole), -np.inf)
+        logs = np.log(part) - np.log(whole)
+        sound = np.min(part) >= 0 and np.min(whole) > 0  # then the logarithm of each 0 is -inf already
+        return logs if sound else np.where(part > 0, logs, -np.inf)
 
 
 class Distribution:

@@ -8,6 +8,7 @@ from .. import _simd
 from .._csr import Csr
 from .._threads import blocks
 from ..sums.blocks import over_rows
+from ..sums.layout import by_column
 
 kernels = _simd.load("naive_bayes._joints")
 
@@ -56,9 +57,16 @@ class Linear(NamedTuple):
 def add_linear(joint, X, form, n_jobs, threshold=None):
     """Add coef x to `joint`, where 0 times -inf is 0; with a threshold, x is replaced by 1 above it and else by 0."""
     n_always = form.always.sum(axis=1) if form.always is not None and form.always.any() else None
-    if isinstance(X, Csr) and X.size < X.n_columns:
+    sparse = isinstance(X, Csr)
+    if sparse and X.size < X.n_columns and not form.coef.flags.f_contiguous:
         X, form = _of_entries(X, form)
     coef = form.coef
+    if sparse and n_always is None:
+        # a search for -inf among all coefficients would take longer than the products of few rows
+        products = _products(np.zeros_like(joint), X, coef, n_jobs, threshold)
+        if np.isfinite(products).all():
+            joint += products
+            return
     some = not coef.min() > -np.inf
     if some:
         impossible = np.isneginf(coef)
@@ -91,12 +99,13 @@ def _of_entries(X, form):
 
 def _products(out, X, coef, n_jobs, threshold):
     """Add X @ coef.T to `out`; with a threshold, entries of X count as 0 or 1. Returns `out`."""
-    coef = in_lanes(coef)
+    sparse = isinstance(X, Csr)
+    coef = by_column(np.asarray(coef, np.float64)).T if sparse else in_lanes(coef)
     constant = np.zeros(coef.shape[1])
 
     def add(start, stop):
-        if isinstance(X, Csr):
-            kernels.sparse_products(X, X.data, coef, constant, threshold, start, stop, out)
+        if sparse:
+            kernels.sparse_products(X, X.data, coef, threshold, start, stop, out)
         else:
             kernels.products(X, coef, constant, threshold, start, stop, out)
 

@@ -156,7 +156,9 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
 # The declaration, for an estimator's table of fitted attributes, of an array with a number for each class and feature.
 _EACH = Array("float64", "n_classes", "n_features")
 
-_LOG_PROBABILITIES = declare(feature_count_=_EACH, feature_log_prob_=_EACH)
+_LOG_PROBABILITIES = declare(
+    feature_count_=_EACH, feature_log_prob_=Array("float64", "n_classes", "n_features", any_order=True)
+)
 
 
 @document

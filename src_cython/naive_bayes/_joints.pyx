@@ -18,7 +18,7 @@ from naive_bayes._gaussian_leave_one_out cimport gaussians_t, left_out_t, leave_
 from _model cimport bayes_t, model_t, normalise_f, score_double_f, score_float_f
 from _numbers cimport real, row_of, rows_at, rows_of, rows_t
 from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
-from _vector cimport LANES_D, fmadd_d, spread_d, sum_d, vec_d
+from _vector cimport LANES_D, fmadd_d, require, spread_d, sum_d, vec_d
 
 LANES = LANES_D
 
@@ -105,24 +105,29 @@ cdef void add_products(
                 add_lanes(to, i + r, k, a[r])
 
 
-# Linear scores of sparse rows: joint[i, k] += constant[k] + sum_j coef[j, k] x_ij for row i, class k and column j. With
-# a threshold, x_ij is replaced by 1 if it is above, else by 0; `threshold` is NULL if there is none.
+# Linear scores of sparse rows: joint[i, k] += sum_j coef[j, k] x_ij for row i, class k and column j. With a threshold,
+# x_ij is replaced by 1 if it is above, else by 0; `threshold` is NULL if there is none. Coefficients of a column are
+# not padded, so that the last vector of a column extends into the next: `end` has a copy of the columns from n_safe on,
+# whose vectors would extend beyond the last column, and is padded.
 cdef void add_sparse_products(
-    const csr_t* X, const real* value, const joints_t* to, const double* coef, const double* constant,
+    const csr_t* X, const real* value, const joints_t* to, const double* coef, const double* end, Py_ssize_t n_safe,
     const double* threshold
 ) noexcept nogil:
-    cdef Py_ssize_t i, e, k, v
+    cdef Py_ssize_t i, e, j, k, v, n_classes = to.n_classes
+    cdef const double* column
     cdef double x
     cdef vec_d a
     for i in range(to.start, to.stop):
         for v in range(to.width // LANES_D):
             k = v * LANES_D
-            a = (<const vec_d*> (constant + k))[0]
+            a = spread_d(0)
             for e in range(X.indptr[i], X.indptr[i + 1]):
                 x = value[e]
                 if threshold is not NULL:
                     x = 1.0 if x > threshold[0] else 0.0
-                a = fmadd_d(spread_d(x), (<const vec_d*> (coef + X.indices[e] * to.width + k))[0], a)
+                j = X.indices[e]
+                column = coef + j * n_classes if j < n_safe else end + (j - n_safe) * n_classes
+                a = fmadd_d(spread_d(x), (<const vec_d*> (column + k))[0], a)
             add_lanes(to, i, k, a)
 
 
@@ -280,17 +285,26 @@ def products(
 
 
 def sparse_products(
-    X, const real[::1] data, const double[:, ::1] coef, const double[::1] constant, threshold,
-    Py_ssize_t start, Py_ssize_t stop, double[:, ::1] joint
+    X, const real[::1] data, const double[:, ::1] coef, threshold, Py_ssize_t start, Py_ssize_t stop,
+    double[:, ::1] joint
 ):
-    """Add linear scores to rows [start, stop) of the log joints, for a `Csr` X with its values `data`."""
+    """Add linear scores to rows [start, stop) of the log joints, for a `Csr` X with its values `data`.
+
+    coef: the coefficients of all classes for each column, of shape (d, n_classes).
+    """
     cdef double limit = 0 if threshold is None else threshold
     cdef const double* above = NULL if threshold is None else &limit
     cdef const real* values = &data[0] if data.shape[0] else NULL
     cdef csr_t rows = csr_of(X)
-    cdef joints_t to = joints_of(joint, coef.shape[1], start, stop)
+    cdef Py_ssize_t n_classes = joint.shape[1], d = coef.shape[0], n_safe = max(0, d - LANES_D)
+    cdef double[::1] end = np.zeros((d - n_safe) * n_classes + LANES_D)
+    cdef joints_t to = joints_of(joint, (n_classes + LANES_D - 1) // LANES_D * LANES_D, start, stop)
+    cdef Py_ssize_t i
+    require(d == rows.n_columns and coef.shape[1] == n_classes)
+    for i in range((d - n_safe) * n_classes):
+        end[i] = coef[n_safe + i // n_classes, i % n_classes]
     with nogil:
-        add_sparse_products(&rows, values, &to, &coef[0, 0], &constant[0], above)
+        add_sparse_products(&rows, values, &to, &coef[0, 0], &end[0], n_safe, above)
 
 
 def entries(

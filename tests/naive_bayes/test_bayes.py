@@ -157,6 +157,28 @@ def test_sparse_rows_give_the_answers_of_dense_ones(rng, name, dtype):
     assert (getattr(fastclf, name)().fit(sparse.csr_array(X.shape), y).predict_proba(form(X)) > 0).all()
 
 
+@pytest.mark.parametrize("n_classes", [2, 3, 7, 8, 9, 17])
+@pytest.mark.parametrize("d", [1, 2, 7, 9, 30])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_sparse_rows_read_the_last_columns_of_any_number_of_classes(rng, n_classes, d, order):
+    X, y = rng.poisson(0.7, (60, d)), np.arange(60) % n_classes
+    for model in (MultinomialNB(), fastclf.ComplementNB(), fastclf.BernoulliNB()):
+        model.fit(X, y)
+        model.feature_log_prob_ = np.array(model.feature_log_prob_, order=order)
+        for n in (1, 60):
+            found = model.predict_joint_log_proba(sparse.csr_array(X[:n]))
+            np.testing.assert_allclose(found, model.predict_joint_log_proba(X[:n]), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 5])
+def test_impossible_features_of_sparse_rows_are_impossible(n):
+    X, y = np.array([[2.0, 0.0, 1.0], [0.0, 3.0, 1.0]]), [0, 1]
+    model = MultinomialNB(alpha=0.0).fit(sparse.csr_array(X), y)
+    Q = sparse.csr_array((np.array([1.0, 0.0] * n), np.array([0, 1] * n), 2 * np.arange(n + 1)), (n, 3))
+    assert model.predict(Q).tolist() == [0] * n  # a count of 0 times log 0 is 0
+    np.testing.assert_array_equal(model.predict_joint_log_proba(Q)[:, 1], -np.inf)
+
+
 @pytest.mark.parametrize("name", [*ATTRIBUTES, "PoissonNB"])
 @pytest.mark.parametrize("dtype", ["f4", "f2", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", ">f8", "?"])
 def test_every_type_gives_the_answers_of_float64(rng, name, dtype):

@@ -1,0 +1,19 @@
+"""The order of arrays in memory."""
+
+import numpy as np
+
+# The number of columns of a block that is transposed at a time, so that the block fits a cache.
+_BLOCK_COLUMNS = 256
+
+
+def by_column(coef):
+    """Coefficients (K, d) in Fortran order, so that those of a column are adjacent."""
+    return coef if coef.flags.f_contiguous else transposed_copy(coef).T
+
+
+def transposed_copy(A):
+    """A copy of the transpose of A in C order."""
+    copy = np.empty(A.shape[::-1], A.dtype)
+    for start in range(0, len(copy), _BLOCK_COLUMNS):
+        copy[start : start + _BLOCK_COLUMNS] = A[:, start : start + _BLOCK_COLUMNS].T
+    return copy
