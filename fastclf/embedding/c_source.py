@@ -444,6 +444,6 @@ def export_onnx(model, path):
         inner = inner.form
     if isinstance(inner, Rows):
         raise TypeError(f"model is {described(model)}, for which ONNX has no operator; export_c writes it as C")
-    from .onnx_graph import graph_of
+    from .onnx_graph import write_graph
 
-    as_path(path).write_bytes(graph_of(model, form).SerializeToString())
+    write_graph(model, form, as_path(path))

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._categories import codes_of
 from .._described import described
+from .._threads import copy_rows
 from ..kernel_approximation.generalised import GeneralisedLinearClassifier
 from ..kernels.values import KINDS
 from ..linear_model.scores import LinearClassifier, as_dense
@@ -214,7 +215,9 @@ def _nodes(model):
 
 
 def _machine(model):
-    support = np.array(model._support_rows_, np.float64, order="C")
+    rows = model._support_rows_
+    dense = isinstance(rows, np.ndarray)  # sparse rows make an array by themselves, in short ranges
+    support = copy_rows(rows, np.empty(rows.shape)) if dense else np.array(rows, np.float64)
     starts = np.concatenate([[0], np.cumsum(model.n_support_, dtype=np.int64)])
     coef, intercept = (np.array(array, np.float64, order="C") for array in (model._dual_coef_, model.intercept_))
     kernel = KINDS.index(model.kernel)

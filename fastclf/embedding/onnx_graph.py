@@ -1,11 +1,13 @@
 """ONNX graphs from the forms of fitted models."""
 
 import numpy as np
-from onnx import TensorProto, checker, helper, numpy_helper
+from onnx import TensorProto, helper
 
 from .. import __version__
+from .._threads import map_rows, rows_at
 from ..kernels.values import KINDS
 from ..tree.nodes import split_steps
+from . import onnx_file
 from .forms import Bayes, Linear, Machine, Mixed, Products, TableRows
 from .onnx_table import add_mixed, add_products, add_table, column_of, looked_up
 
@@ -25,19 +27,19 @@ class _Graph:
 
     def constant(self, array):
         name = f"{self.prefix}c{len(self.constants)}"
-        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
+        self.constants.append(onnx_file.Constant(np.atleast_1d(array), name))
         return name
 
-    def add(self, operator, *inputs, output=None, **attributes):
+    def add(self, operator, *inputs, output=None, domain=None, **attributes):
         """Add an operator and return the name of its output; arrays among its inputs become constants."""
         inputs = [self.constant(value) if isinstance(value, np.ndarray) else value for value in inputs]
         output = output or f"{self.prefix}v{len(self.nodes)}"
-        self.nodes.append(helper.make_node(operator, inputs, [output], **attributes))
+        self.nodes.append(onnx_file.Node(operator, inputs, output, domain, attributes))
         return output
 
 
-def graph_of(model, form):
-    """The checked graph of a model's form."""
+def write_graph(model, form, path):
+    """Write the graph of a model's form."""
     classes = getattr(model, "classes_", None)
     X = helper.make_tensor_value_info("X", TensorProto.DOUBLE, ["n", model.n_features_in_])
     if isinstance(form, TableRows):
@@ -61,15 +63,16 @@ def graph_of(model, form):
         labels, kind = _labels(classes)
         graph.add("Gather", labels, code(graph), output="label")
         outputs.insert(0, helper.make_tensor_value_info("label", kind, ["n"]))
-    made = helper.make_model(
-        helper.make_graph(graph.nodes, type(model).__name__, inputs, outputs, graph.constants),
+    onnx_file.write(
+        path,
+        helper.make_graph([], type(model).__name__, inputs, outputs),
+        graph.nodes,
+        graph.constants,
         producer_name="fastclf",
         producer_version=__version__,
         opset_imports=_OPSETS,
         ir_version=8,
     )
-    checker.check_model(made)
-    return made
 
 
 def _labels(classes):
@@ -142,7 +145,7 @@ def _machine(graph, form):
     if kernel == "rbf":
         squares = graph.add("ReduceSum", graph.add("Mul", graph.rows, graph.rows), np.array([1]))
         apart = graph.add("Sub", squares, graph.add("Mul", inner, np.array(2.0)))
-        apart = graph.add("Add", apart, (form.support**2).sum(axis=1))
+        apart = graph.add("Add", apart, map_rows(lambda rows: (rows**2).sum(axis=1), form.support))
         inner = graph.add("Exp", graph.add("Mul", apart, np.array(-form.gamma)))
     elif kernel != "linear":
         inner = graph.add("Add", graph.add("Mul", inner, np.array(form.gamma)), np.array(form.coef0))
@@ -189,18 +192,18 @@ def _tree(graph, form):
         nodes_treeids=np.zeros_like(nodes),
         nodes_nodeids=nodes,
         nodes_featureids=np.where(leaf, 0, feature),
-        nodes_values_as_tensor=numpy_helper.from_array(np.where(leaf, 0, threshold), "thresholds"),
-        nodes_modes=np.where(leaf, "LEAF", "BRANCH_LEQ").tolist(),
+        nodes_values_as_tensor=np.where(leaf, 0, threshold),
+        nodes_modes=np.where(leaf, b"LEAF", b"BRANCH_LEQ"),
         nodes_truenodeids=np.where(leaf, 0, nodes + 1),
         nodes_falsenodeids=np.where(leaf, 0, steps.right),
         nodes_missing_value_tracks_true=steps.missing_left.astype(np.int64),
         target_treeids=np.zeros_like(leaves),
         target_nodeids=leaves,
         target_ids=np.zeros_like(leaves),
-        target_weights_as_tensor=numpy_helper.from_array(np.arange(len(leaves), dtype=np.float64), "numbers"),
+        target_weights_as_tensor=np.arange(len(leaves), dtype=np.float64),
     )
     number = graph.add("Squeeze", graph.add("Cast", "leaf", to=TensorProto.INT64), np.array([1]))
-    graph.add("Gather", form.value[leaves], number, axis=0, output="scores")
+    graph.add("Gather", rows_at(form.value, leaves), number, axis=0, output="scores")
     return form.value.shape[1], lambda graph: graph.add("Gather", form.best[leaves].astype(np.int64), number)
 
 

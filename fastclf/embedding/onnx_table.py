@@ -69,7 +69,7 @@ def _codes(graph, name, known):
         name,
         domain="ai.onnx.ml",
         keys_strings=keys,
-        values_int64s=values.tolist(),
+        values_int64s=values,
         default_int64=-1,
     )
 

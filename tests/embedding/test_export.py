@@ -236,3 +236,24 @@ def test_what_onnx_has_no_operator_for_is_refused(tmp_path):
     times = np.array(["2020-01-01", "2021-01-01"], "datetime64[D]")
     with pytest.raises(TypeError, match="labels like"):
         fastclf.export_onnx(fastclf.GaussianNB().fit([[0.0], [1.0]], times), tmp_path / "model.onnx")
+
+
+@pytest.mark.parametrize("name", ["tree", "machine of three", "tree of categories"])
+def test_the_size_of_the_pieces_of_an_onnx_file_changes_no_byte(name, tmp_path, monkeypatch):
+    import onnx
+
+    from fastclf.embedding import onnx_file
+
+    path = tmp_path / "model.onnx"
+    fastclf.export_onnx(fitted(name)[0], path)
+    whole = path.read_bytes()
+    onnx.checker.check_model(onnx.load(path), full_check=True)
+    monkeypatch.setattr(onnx_file, "_ITEMS", 3)
+    monkeypatch.setattr(onnx_file, "_BYTES", 7)
+    fastclf.export_onnx(fitted(name)[0], path)
+    assert path.read_bytes() == whole
+    monkeypatch.setattr(onnx_file, "_MOST_BYTES", len(whole) - 1)
+    path.unlink()
+    with pytest.raises(ValueError, match=f"{len(whole)} bytes as an ONNX graph"):
+        fastclf.export_onnx(fitted(name)[0], path)
+    assert not path.exists()
