@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._threads import map_rows, ranges
+from ._threads import distinct, map_rows, ranges
 
 # The number of labels that are sorted at a time; the distinct labels that are found are then sorted together.
 _LABELS = 1 << 16
@@ -15,13 +15,13 @@ def sorted_categories(labels, name="X", missing=False):
     differ from themselves (NaN, NaT, pandas.NA).
     """
     if labels.dtype.kind != "O":
-        parts = [np.unique(labels[start:stop]) for start, stop in ranges(0, len(labels), _LABELS)]
-        found = parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts)) if parts else np.unique(labels)
+        parts = [distinct(labels[start:stop]) for start, stop in ranges(0, len(labels), _LABELS)]
+        found = parts[0] if len(parts) == 1 else distinct(np.concatenate(parts)) if parts else np.unique(labels)
         return found if missing else found[found == found]
     try:
-        distinct = set(labels.tolist())
-        gone = [label for label in distinct if label is None or _is_nan(label)]
-        found = sorted(distinct.difference(gone))
+        different = set(labels.tolist())
+        gone = [label for label in different if label is None or _is_nan(label)]
+        found = sorted(different.difference(gone))
     except TypeError:
         kinds = sorted({type(label).__name__ for label in labels.tolist() if not (label is None or _is_nan(label))})
         raise TypeError(

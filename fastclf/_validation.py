@@ -13,7 +13,7 @@ import numpy as np
 
 from ._described import described
 from ._exceptions import of_column, warn
-from ._threads import all_finite, aside_for_many, aside_if_many, copy_rows, n_numbers, ranges
+from ._threads import all_finite, aside_for_many, aside_if_many, copy_rows, distinct, n_numbers, ranges
 
 # The dtypes whose values float32 holds exactly are converted to float32; every other real dtype becomes float64.
 _SMALL = frozenset(["bool", "int8", "uint8", "int16", "uint16", "float16"])
@@ -302,8 +302,8 @@ def encode_labels(y, name="y"):
         if high - low < min(len(y), 1 << 16):
             return _encode_small_range(y, low, high)
     try:
-        found = [np.unique(y[start:stop]) for start, stop in ranges(0, len(y), _LABELS)]
-        classes = np.unique(np.concatenate(found))
+        found = [distinct(y[start:stop]) for start, stop in ranges(0, len(y), _LABELS)]
+        classes = distinct(np.concatenate(found))
         codes = np.empty(len(y), np.intp)
         for start, stop in ranges(0, len(y), _LABELS):
             codes[start:stop] = np.searchsorted(classes, y[start:stop])

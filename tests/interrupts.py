@@ -441,6 +441,66 @@ def of_large_tree(function):
     return case
 
 
+def of_wide_machine(function):
+    """The case of a function of an SVC with few support vectors of many features."""
+
+    def case(n):
+        model = fastclf.SVC(kernel="linear").fit(RNG.standard_normal((100, max(n // 100, 1))), np.arange(100) % 2)
+        return lambda: function(model)
+
+    return case
+
+
+def of_neighbors(function):
+    """The case of a function of a k-NN classifier with n numbers, of which a C file takes a million."""
+
+    def case(n):
+        model = fastclf.KNeighborsClassifier(algorithm="brute").fit(*rows_for("a table", min(n // 20, 50_000)))
+        return lambda: function(model)
+
+    return case
+
+
+MANY = 3_000_000
+
+
+def of_left_out(splitter, n_groups=None, at_least=0):
+    """The case of the folds of a splitter that leaves out sets of rows, or of many groups."""
+
+    def case(n):
+        n = max(n, at_least)
+        X, groups = np.zeros((n, 1), np.int8), None
+        if n_groups is not None:
+            groups = np.arange(n) % (n // 2 if n_groups == "many" else n_groups)
+        return lambda: [None for _ in splitter.split(X, groups=groups)]
+
+    return case
+
+
+def of_comparison(n):
+    """The case of a comparison of two results on many folds."""
+    n //= 20
+    X, y, found = RNG.random((40, 2)), np.arange(40) % 2, []
+    for _ in range(2):
+        one = fastclf.cross_validate(fastclf.GaussianNB(), X, y, cv=2)
+        one["test_score"], one.folds = RNG.random(n), list(range(n))
+        one.n_train, one.n_test = np.full(n, 20), np.full(n, 20)
+        found.append(one)
+    return lambda: fastclf.paired_comparison(*found)
+
+
+def of_picture(picture, model, **options):
+    """The case of `from_estimator` of a display, with a fitted model and rows of two features."""
+
+    def case(n):
+        X, y = rows_for("a table", n)
+        y = X[:, 0] if picture is display.PredictionErrorDisplay else y
+        fitted = model.fit(X[:1000, :2], y[:1000])
+        return lambda: picture.from_estimator(fitted, X[:, :2], y, **options)
+
+    return case
+
+
 def of_file(write):
     """The case of `save`, or `load`, of a model that holds n numbers."""
 
@@ -502,6 +562,18 @@ FUNCTIONS |= {
     "export_rules of a tree": of_large_tree(fastclf.tree.export_rules),
     "export_c of a tree": of_large_tree(lambda model: fastclf.export_c(model, os.devnull)),
     "embed of a tree": of_large_tree(fastclf.embed),
+    "export_onnx of a tree": of_large_tree(lambda model: fastclf.export_onnx(model, os.devnull)),
+    "export_onnx of an SVC": of_wide_machine(lambda model: fastclf.export_onnx(model, os.devnull)),
+    "export_c of an SVC": of_wide_machine(lambda model: fastclf.export_c(model, os.devnull)),
+    "export_c of a k-NN": of_neighbors(lambda model: fastclf.export_c(model, os.devnull)),
+    "LeaveOneOut.split": of_left_out(fastclf.LeaveOneOut()),
+    "LeavePOut.split": of_left_out(fastclf.LeavePOut(2)),
+    "LeavePOut.split of half": of_left_out(fastclf.LeavePOut(MANY // 2), at_least=MANY),
+    "LeaveOneOut.split of many": of_left_out(fastclf.LeaveOneOut(), at_least=MANY),
+    "LeavePOut.split of many": of_left_out(fastclf.LeavePOut(2), at_least=MANY),
+    "LeavePGroupsOut.split": of_left_out(fastclf.LeavePGroupsOut(2), 10),
+    "LeavePGroupsOut.split of many": of_left_out(fastclf.LeavePGroupsOut(2), "many", MANY),
+    "paired_comparison": of_comparison,
     "save": of_file(True),
     "load": of_file(False),
     "GaussianNB.fit of lists": of_lists(fastclf.GaussianNB().fit),
@@ -514,6 +586,31 @@ FUNCTIONS |= {
     "learning_curve": of_table(lambda X, y: fastclf.learning_curve(fastclf.GaussianNB(), X, y)),
     "fastclf train": of_command("train", "--model", "bayes", "--target", "label", "--out", "OUT"),
     "fastclf evaluate": of_command("evaluate", "--model", "tree", "--target", "label"),
+}
+
+FUNCTIONS |= {
+    f"{name}.from_estimator": of_picture(getattr(display, name), fastclf.GaussianNB())
+    for name in [
+        "RocCurveDisplay",
+        "PrecisionRecallDisplay",
+        "DetCurveDisplay",
+        "CalibrationDisplay",
+        "ConfusionMatrixDisplay",
+        "DecisionBoundaryDisplay",
+        "LearningCurveDisplay",
+    ]
+}
+FUNCTIONS |= {
+    "PredictionErrorDisplay.from_estimator": of_picture(
+        display.PredictionErrorDisplay, fastclf.DecisionTreeRegressor(max_depth=8)
+    ),
+    "ValidationCurveDisplay.from_estimator": of_picture(
+        display.ValidationCurveDisplay, fastclf.GaussianNB(), param_name="var_smoothing", param_range=[1e-9, 1.0]
+    ),
+    "PruningDisplay.from_estimator": of_picture(
+        display.PruningDisplay, fastclf.DecisionTreeClassifier(max_depth=5), n_alphas=3, cv=2
+    ),
+    "TreeDisplay.from_estimator": of_large_tree(display.TreeDisplay.from_estimator),
 }
 
 

@@ -503,3 +503,12 @@ def test_calls_with_many_numbers_are_made_aside(monkeypatch):
     noted(None, np.zeros(10))
     assert callers[0] is threading.current_thread()
     assert callers[1] is not threading.current_thread()
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int8", "uint64", "float64", "bool", "<U3", ">i4", "object"])
+@pytest.mark.parametrize("n", [0, 1, 1000, (1 << 19) + 1])
+def test_distinct_values_are_those_of_numpy(dtype, n):
+    values = np.random.default_rng(n).integers(100, size=n).astype(dtype)
+    found, expected = _threads.distinct(values), np.unique(values)
+    assert_array_equal(found, expected)
+    assert found.dtype == expected.dtype

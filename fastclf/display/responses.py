@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._threads import distinct
 from .._validation import as_float64, described, require_finite, require_integer, require_memory, require_number
 from ..metrics.scorers import first_method, kind_of, responses
 from ..metrics.targets import target_kind
@@ -106,7 +107,7 @@ def _number_of_labels(estimator, found):
             f"Number of classes or labels cannot be inferred from {type(estimator).__name__}. Please make sure your"
             " estimator follows scikit-learn's estimator API"
         )
-    return len(np.unique(found)) if kind == "multiclass" else 2
+    return len(distinct(found)) if kind == "multiclass" else 2
 
 
 def _asked(estimator, X, grid, method, positive):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._threads import distinct
 from .._validation import (
     as_array,
     as_float64,
@@ -26,7 +27,7 @@ def _read(y_true, y_score, sample_weight, several=True):
         )
     y_true, score = as_targets(y_true, "y_true"), as_scores(y_score)
     require_same_length(y_true=y_true, y_score=score)
-    if y_true.ndim == 1 and not several and set(np.unique(y_true).tolist()) <= {0, 1}:
+    if y_true.ndim == 1 and not several and set(distinct(y_true).tolist()) <= {0, 1}:
         y_true = y_true[:, None] != 0  # a vector of 0 and 1 becomes a matrix of indicators with a single column
     if y_true.dtype.kind != "b" or y_true.ndim == 1:
         raise ValueError(f"{target_kind(y_true)} format is not supported; indicators of labels are wanted as y_true")

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._described import described
 from .._estimator import Classifier, Regressor, r_squared
+from .._threads import distinct
 from .areas import average_precision_score, roc_auc_score, top_k_accuracy_score
 from .classification import class_likelihood_ratios
 from .contingency import as_costs, contingency_table
@@ -78,7 +79,7 @@ def _of_second(area):
 
 def _jaccard(average):
     def function(y, answers):
-        positive = {"pos_label": np.unique(y)[-1]} if average == "binary" else {}
+        positive = {"pos_label": distinct(y)[-1]} if average == "binary" else {}
         return jaccard_score(y, answers, average=average, zero_division=0, **positive)
 
     return _by_answers(function)

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._estimator import clone
 from .._exceptions import warn
-from .._threads import require_verbose, run
+from .._threads import distinct, require_verbose, run
 from .._validation import as_array, as_numbers, as_random_state, described, require_strings, require_truth
 from .candidates import Candidates
 from .evaluation import Evaluation, Request, check_estimator, classifies, documented, tell_failures
@@ -191,7 +191,7 @@ def _fitted_further(evaluation, sizes, n_jobs):
     """For each train size the scores and times of each fold's model, which `partial_fit` trains from size to size."""
     [candidates] = evaluation.candidates
     estimator, targets = candidates.estimator, evaluation.targets
-    classes = {"classes": np.unique(targets)} if targets is not None and classifies(estimator) else {}
+    classes = {"classes": distinct(targets)} if targets is not None and classifies(estimator) else {}
     names = ["fit_time", "score_time", *(f"{side}_score" for side in ("train", "test"))]
     found = [{name: np.full(len(evaluation.folds), np.nan) for name in names} for _ in sizes]
 

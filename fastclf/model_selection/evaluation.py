@@ -15,7 +15,7 @@ from .._csr import sound
 from .._document import document
 from .._estimator import Classifier, Estimator
 from .._exceptions import warn
-from .._threads import Progress, n_threads, run
+from .._threads import Progress, distinct, n_threads, run
 from .._validation import as_array, described, require_truth
 from ..metrics.contingency import contingency_table
 from ..metrics.scoring import Part, as_scorers, from_answers, judge, judge_folds, settled
@@ -251,7 +251,7 @@ class Evaluation:
     def labels(self):
         """The different targets, sorted; None if rows have no target, or several."""
         one_a_row = self.targets is not None and self.targets.ndim == 1
-        return np.unique(self.targets) if one_a_row else None
+        return distinct(self.targets) if one_a_row else None
 
     @cached_property
     def tests(self):

@@ -6,6 +6,7 @@ from numbers import Integral
 
 import numpy as np
 
+from .._threads import distinct
 from .._validation import as_random_state, as_vector, described, require_integer
 from .rows import n_rows
 from .splitters import KFold, OfGroups, Splitter, StratifiedKFold, as_groups, documented
@@ -33,8 +34,8 @@ class LeavePOut(Splitter):
         p = require_integer("p", self.p, 1)
         if n <= p:
             raise ValueError(f"p={p} must be strictly less than the number of samples={n}")
-        for test in itertools.combinations(range(n), p):
-            yield np.delete(np.arange(n), test), np.array(test)
+        for test in map(np.array, itertools.combinations(range(n), p)):
+            yield np.delete(np.arange(n), test), test
 
     def get_n_splits(self, X, y=None, groups=None):
         """The number of sets of p rows."""
@@ -132,7 +133,8 @@ class PredefinedSplit(Splitter):
         if fold.dtype.kind not in "iufb":
             raise ValueError(f"test_fold has dtype {fold.dtype}; whole numbers are wanted")
         self.test_fold = fold.astype(int)
-        self.unique_folds = np.setdiff1d(self.test_fold, [-1])
+        folds = distinct(self.test_fold)
+        self.unique_folds = folds[folds != -1]
 
     @documented
     def split(self, X=None, y=None, groups=None):

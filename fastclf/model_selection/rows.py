@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from .._csr import Csr, sound
-from .._threads import aside_if_many, n_numbers
+from .._threads import aside_if_many, distinct, n_numbers, ranges
 from .._validation import as_array, as_vector, described, require_labels
 
 
@@ -55,7 +55,7 @@ def as_y(y):
     require_labels(y)
     if y.dtype == object:
         try:
-            np.unique(y)
+            distinct(np.concatenate([distinct(y[start:stop]) for start, stop in ranges(0, len(y), 1 << 14)]))
         except TypeError as error:
             raise TypeError(f"y holds labels that cannot be sorted: {error}") from error
     return y
