@@ -46,6 +46,10 @@ def codes_of(labels, categories):
     ascending = categories[order]
 
     def codes(labels):
+        with np.errstate(invalid="ignore"):  # which NumPy reports of a signaling NaN
+            return found(labels)
+
+    def found(labels):
         near = np.minimum(np.searchsorted(ascending, labels), len(order) - 1)
         known = ascending[near] == labels
         if ascending[-1] != ascending[-1]:  # NaN, which differs from itself, is the last of the sorted categories

@@ -485,7 +485,9 @@ class TableClassifier(Classifier, shortcuts=True):
             mean[numbers] = _mean(X[:, numbers])
             shifted = self._shifts(model, X[:, numbers], d - len(numbers))
             if shifted:
-                deviation = np.sqrt(_mean((X[:, numbers].astype(np.float64) - mean[numbers]) ** 2))
+                with np.errstate(invalid="ignore"):  # which NumPy reports of a signaling NaN
+                    squares = (X[:, numbers].astype(np.float64) - mean[numbers]) ** 2
+                deviation = np.sqrt(_mean(squares))
                 spread[numbers] = np.where(deviation > 0, deviation, 1)
         fitted = {"n_features_in_": d, "categories_": categories, "mean_": mean, "spread_": spread}
         fitted |= {"shifted_": shifted, "model_": model} | ({"dates_": dates} if any(dates) else {})

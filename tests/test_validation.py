@@ -11,7 +11,7 @@ import polars
 import pyarrow
 import pytest
 import scipy.sparse
-from every_estimator import ESTIMATORS, METHODS, same
+from every_estimator import ESTIMATORS, METHODS, answer, same
 
 import fastclf
 from fastclf import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
@@ -385,3 +385,55 @@ def test_rows_and_labels_that_cannot_be_split_are_refused_by_name():
         next(fastclf.StratifiedShuffleSplit().split(rows, np.zeros((20, 2, 1))))
     with pytest.raises(TypeError, match=r"rows are .*; an array, a list or a table is wanted"):
         next(fastclf.KFold().split(np.ndarray))
+
+
+# Of each kind of float, the bits of a NaN whose first use NumPy reports as an invalid operation.
+SIGNALING = {np.float64: np.uint64(0x7FF0000000000001), np.float32: np.uint32(0x7F800001)}
+
+TAKES_NAN = {
+    "OneHotEncoder, unknown": lambda: fastclf.OneHotEncoder(sparse_output=False, handle_unknown="ignore"),
+    "OneHotEncoder, rare": lambda: fastclf.OneHotEncoder(min_frequency=2, sparse_output=False, handle_unknown="warn"),
+    "k-NN, missing": lambda: fastclf.KNeighborsClassifier(metric="nan_euclidean"),
+    "Bayes, missing": lambda: fastclf.NaiveBayes(missing="ignore"),
+    "Bayes, cuts": lambda: fastclf.NaiveBayes("mdl", missing="ignore"),
+    "Bayes, counts": lambda: fastclf.NaiveBayes("categorical", missing="ignore"),
+    "Bayes, table": lambda: fastclf.TableClassifier(fastclf.NaiveBayes()),
+    "k-NN, table": lambda: fastclf.TableClassifier(fastclf.KNeighborsClassifier(), scale=True),
+    "random tree": lambda: fastclf.DecisionTreeClassifier(splitter="random", random_state=0),
+}
+
+
+def outcome(function):
+    """The answer of a call, or its exception, where every report of NumPy's and every warning of it is an error."""
+    try:
+        with warnings.catch_warnings(), np.errstate(invalid="raise"):
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("error", RuntimeWarning)
+            return function()
+    except (ValueError, TypeError) as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def outcomes(model, rows):
+    asked = [method for method in METHODS if hasattr(model, method)]
+    return [outcome(lambda method=method: answer(model, method, rows)) for method in asked]
+
+
+@pytest.mark.parametrize("dtype", SIGNALING)
+@pytest.mark.parametrize("name", [*(name for name in ESTIMATORS if name != "nystroem, matrix"), *TAKES_NAN])
+def test_a_signaling_nan_is_as_good_as_another_nan(name, dtype):
+    make = TAKES_NAN.get(name) or ESTIMATORS[name][0]
+    rows, y = np.random.default_rng(0).integers(3, size=(40, 4)).astype(dtype), np.arange(40) % 2
+    quiet, signaling = rows.copy(), rows.copy()
+    quiet[5, 1] = np.nan
+    signaling.view(SIGNALING[dtype].dtype)[5, 1] = SIGNALING[dtype]
+    fits = [outcome(lambda given=given: make().fit(given, y)) for given in (quiet, signaling)]
+    models = [outcome(lambda: make().fit(rows, y))]
+    if isinstance(fits[0], str):
+        assert fits[0] == fits[1]
+    else:
+        models += fits
+    models = [model for model in models if not isinstance(model, str)]
+    found = [outcomes(model, given) for model in models for given in (quiet, signaling)]
+    assert same(found[0], found[1])
+    assert all(same(found[2], other) for other in found[3:])

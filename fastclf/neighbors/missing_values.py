@@ -41,7 +41,8 @@ class Missing(Index):
         return 4 * d, d, 8 * d + 24, 8 * d * kernels.PANEL_ROWS
 
     def _queries(self, search):
-        return np.ascontiguousarray(search.queries, np.float64)
+        with np.errstate(invalid="ignore"):  # which NumPy reports of a signaling NaN
+            return np.ascontiguousarray(search.queries, np.float64)
 
     def _pass(self, search, queries, found):
         n_queries, d = queries.shape

@@ -73,7 +73,7 @@ def _thresholds(data, nodes, subset):
     Infinity if only missing values go right; NaN in leaves; for a split by categories the subset's index in `subsets`.
     """
     inner = np.flatnonzero((nodes[:, FEATURE] >= 0) & ~subset)
-    below, above = (data.values_at(nodes[inner, side], nodes[inner, FEATURE]) + 0.0 for side in (BELOW, ABOVE))
+    below, above = (data.values_at(nodes[inner, side], nodes[inner, FEATURE]) for side in (BELOW, ABOVE))
     middle = below / 2 + above / 2
     threshold = np.full(len(nodes), np.nan)
     threshold[inner] = np.where((middle >= below) & (middle < above), middle, below)

@@ -61,8 +61,9 @@ class Training(NamedTuple):
         return float((self.weight if rows is None else self.weight[rows]).sum())
 
     def values_at(self, rows, features):
-        """The value of each listed row in the feature listed with it, as float64."""
-        return self.X[rows if self.rows is None else self.rows[rows], features].astype(np.float64)
+        """The value of each listed row in the feature listed with it, as float64; -0.0 becomes 0.0."""
+        with np.errstate(invalid="ignore"):  # which NumPy reports of a signaling NaN
+            return np.add(self.X[rows if self.rows is None else self.rows[rows], features], 0.0, dtype=np.float64)
 
 
 class Sorted:
