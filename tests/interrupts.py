@@ -461,11 +461,12 @@ def of_neighbors(function):
     return case
 
 
+# The least number of rows of the cases "of many".
 MANY = 3_000_000
 
 
 def of_left_out(splitter, n_groups=None, at_least=0):
-    """The case of the folds of a splitter that leaves out sets of rows, or of many groups."""
+    """The case of the folds of a splitter of at least a number of rows, with groups if their number is given."""
 
     def case(n):
         n = max(n, at_least)
@@ -573,6 +574,8 @@ FUNCTIONS |= {
     "LeavePOut.split of many": of_left_out(fastclf.LeavePOut(2), at_least=MANY),
     "LeavePGroupsOut.split": of_left_out(fastclf.LeavePGroupsOut(2), 10),
     "LeavePGroupsOut.split of many": of_left_out(fastclf.LeavePGroupsOut(2), "many", MANY),
+    "KFold.split of many, shuffled": of_left_out(fastclf.KFold(shuffle=True, random_state=0), at_least=2 * MANY),
+    "ShuffleSplit.split of many": of_left_out(fastclf.ShuffleSplit(2, random_state=0), at_least=2 * MANY),
     "paired_comparison": of_comparison,
     "save": of_file(True),
     "load": of_file(False),

@@ -17,7 +17,7 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
 import fastclf
-from fastclf import NearestNeighbors, _threads
+from fastclf import NearestNeighbors, _shuffle, _shuffles, _threads
 from fastclf._csr import as_csr
 from fastclf._threads import Progress, aside, each_aside_if_many, map_rows, n_cpus, n_numbers, n_threads, ranges, run
 from fastclf.kernels.gamma import gamma_of
@@ -512,3 +512,25 @@ def test_distinct_values_are_those_of_numpy(dtype, n):
     found, expected = _threads.distinct(values), np.unique(values)
     assert_array_equal(found, expected)
     assert found.dtype == expected.dtype
+
+
+@pytest.mark.parametrize("n", [2, 3, 257, 5000])
+@pytest.mark.parametrize("size", [1, 100, 4096])
+def test_shuffles_in_ranges_are_those_of_numpy(n, size, monkeypatch):
+    monkeypatch.setattr(_shuffles, "_FEW", size)
+    ours, numpys = np.random.RandomState(n), np.random.RandomState(n)
+    rows, expected = np.arange(n) * 3, np.arange(n) * 3
+    for _ in range(3):
+        _shuffles.shuffle(ours, rows)
+        numpys.shuffle(expected)
+        assert_array_equal(rows, expected)
+        assert_array_equal(_shuffles.permutation(ours, n), numpys.permutation(n))
+        assert_array_equal(_shuffles.permutation(ours, rows), numpys.permutation(expected))
+    assert ours.randint(1 << 30) == numpys.randint(1 << 30)
+
+
+def test_a_shuffle_beyond_the_rows_is_refused():
+    generator = np.random.RandomState(0)._bit_generator
+    for start, stop in ((3, 0), (1, 2), (2, -1), (-1, -1)):
+        with pytest.raises(ValueError, match="entries that are not there"):
+            _shuffle.shuffle(generator, np.arange(3), start, stop)

@@ -4,6 +4,7 @@ import numpy as np
 
 from .._csr import Csr, as_rows
 from .._exceptions import warn
+from .._shuffles import permutation
 from .._state_table import Array, Value, declare, where
 from .._threads import all_finite, aside, aside_if_many
 from .._validation import as_float64, as_random_state, described, require_choice, require_integer, require_number
@@ -240,7 +241,7 @@ class Nystroem(_RandomMap):
             )
         if self.kernel == "precomputed" and rows.shape[0] != rows.shape[1]:
             raise ValueError(f"X has shape {rows.shape}; a square matrix is wanted of a precomputed kernel")
-        drawn = as_random_state(self.random_state).permutation(len(rows))[:n_components]
+        drawn = permutation(as_random_state(self.random_state), len(rows))[:n_components]
         taken = aside_if_many(len(drawn) * rows.shape[1], rows.__getitem__, drawn)
         components = np.ascontiguousarray(np.asarray(taken))
         if self.kernel == "precomputed":

@@ -7,6 +7,7 @@ import numpy as np
 
 from .._estimator import clone
 from .._exceptions import warn
+from .._shuffles import permutation
 from .._threads import distinct, require_verbose, run
 from .._validation import as_array, as_numbers, as_random_state, described, require_strings, require_truth
 from .candidates import Candidates
@@ -168,7 +169,7 @@ def learning_curve(
     sizes = _as_sizes(train_sizes, len(folds[0][0]))
     if shuffle:
         rng = as_random_state(random_state)
-        folds = [(rng.permutation(train), test) for train, test in folds]
+        folds = [(permutation(rng, train), test) for train, test in folds]
     if (require_verbose(verbose) or 0) > 0:
         print(f"[learning_curve] Training set sizes: {sizes}")
     request = replace(request, groups=None)

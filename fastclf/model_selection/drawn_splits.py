@@ -6,6 +6,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from .._document import document
+from .._shuffles import permutation
 from .._threads import each_aside_if_many
 from .._validation import as_array, as_random_state, described, encode_groups, require_integer, require_truth
 from .rows import n_rows, take_rows
@@ -94,7 +95,7 @@ class _Drawn(Splitter):
         n_train, n_test = self._sizes(n)
         rng = as_random_state(self.random_state)
         for _ in range(self.n_splits):
-            order = rng.permutation(n)
+            order = permutation(rng, n)
             yield order[n_test : n_test + n_train], order[:n_test]
 
 
@@ -211,10 +212,10 @@ class StratifiedShuffleSplit(_Drawn):
             asked = _shares(counts - fitted, n_test, rng)
             train, test = [], []
             for rows, k, m in zip(members, fitted, asked):
-                rows = rows[rng.permutation(len(rows))]
+                rows = rows[permutation(rng, len(rows))]
                 train.append(rows[:k])
                 test.append(rows[k : k + m])
-            yield rng.permutation(np.concatenate(train)), rng.permutation(np.concatenate(test))
+            yield permutation(rng, np.concatenate(train)), permutation(rng, np.concatenate(test))
 
 
 def _shares(counts, n, rng):

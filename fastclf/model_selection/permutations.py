@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._shuffles import permutation
 from .._threads import Progress
 from .._validation import as_list, as_random_state, require_integer, require_memory
 from .cross_validation import cross_val_score
@@ -86,9 +87,9 @@ def permutation_test_score(
 def _shuffled(n, groups, rng):
     """The row numbers of n rows, shuffled within each group."""
     if groups is None:
-        return rng.permutation(n)
+        return permutation(rng, n)
     rows, codes = np.arange(n), as_groups(groups, n)[1]
     for k in range(codes.max() + 1):
         in_group = codes == k
-        rows[in_group] = rng.permutation(rows[in_group])
+        rows[in_group] = permutation(rng, rows[in_group])
     return rows

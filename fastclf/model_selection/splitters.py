@@ -7,7 +7,8 @@ import numpy as np
 
 from .._document import document
 from .._exceptions import warn
-from .._threads import aside_if_many, each_aside_if_many
+from .._shuffles import permutation, shuffle
+from .._threads import aside_if_many, each_aside_if_many, repeated
 from .._validation import (
     as_array,
     as_float64,
@@ -206,9 +207,9 @@ class KFold(Partition):
         rng, n_splits = self._shuffler(), self.n_splits
         rows = np.arange(n)
         if rng is not None:
-            rng.shuffle(rows)
+            shuffle(rng, rows)
         fold = np.empty(n, np.intp)
-        fold[rows] = np.repeat(np.arange(n_splits), n // n_splits + (np.arange(n_splits) < n % n_splits))
+        fold[rows] = repeated(np.arange(n_splits), n // n_splits + (np.arange(n_splits) < n % n_splits))
         return fold
 
 
@@ -271,9 +272,9 @@ class StratifiedKFold(Partition):
         ordered, fold = np.sort(codes), np.empty(n, np.intp)
         shares = np.array([np.bincount(ordered[i::n_splits], minlength=len(counts)) for i in range(n_splits)])
         for k in range(len(counts)):
-            folds = np.repeat(np.arange(n_splits), shares[:, k])
+            folds = repeated(np.arange(n_splits), shares[:, k])
             if rng is not None:
-                rng.shuffle(folds)
+                shuffle(rng, folds)
             fold[codes == k] = folds
         return fold
 
@@ -323,7 +324,7 @@ class GroupKFold(OfGroups, Partition):
             )
         fold = np.empty(len(names), np.intp)
         if rng is not None:
-            for i, members in enumerate(np.array_split(rng.permutation(len(names)), n_splits)):
+            for i, members in enumerate(np.array_split(permutation(rng, len(names)), n_splits)):
                 fold[members] = i
             return fold[codes]
         size = np.bincount(codes)
