@@ -78,7 +78,11 @@ class Point(NamedTuple):
 
         The curvature falls with the objective, and the possible gain is about the squared gradient over the curvature.
         """
-        return self.norm <= least_norm(self.objective, len(self.theta), tol)
+        return self.norm <= self.limit(tol)
+
+    def limit(self, tol):
+        """The largest norm of the gradient at which the point is optimal to `tol`."""
+        return least_norm(self.objective, len(self.theta), tol)
 
 
 def least_norm(objective, K, tol):

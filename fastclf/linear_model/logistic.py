@@ -18,7 +18,14 @@ from .._validation import (
 from ..sums.class_sums import class_counts
 from .elastic_net import proximal_points
 from .likelihood import Likelihood, RowSpace
-from .minimisers import continued_points, gradient_points, newton_is_faster, newton_points, quasi_newton_points
+from .minimisers import (
+    continued_points,
+    ended_by_newton,
+    gradient_points,
+    newton_is_faster,
+    newton_points,
+    quasi_newton_points,
+)
 from .scores import SparsifiableClassifier, as_dense, in_order_for
 from .warm_path import WarmPath
 
@@ -78,7 +85,8 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
         'newton-cg' as 'newton-cholesky': all find the same optimum. As there, an L1 penalty goes with 'saga' or
         'liblinear', both penalties with 'saga', and more than two classes or no penalty not with 'liblinear'.
     max_iter : int >= 0, default=1000
-        The largest number of steps over all rows; if it is reached before convergence, a warning is given.
+        The largest number of steps over all rows; if it is reached before convergence, a warning is given. With
+        solver='liblinear' the last 8 steps are Newton's, which scikit-learn's solver of this name counts.
     verbose : int, default=0
         1 shows progress.
     warm_start : bool, default=False
@@ -276,7 +284,8 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
             if n_iter == self.max_iter:
                 why, slow = f"max_iter={n_iter} was reached", _SLOW.get(self.solver, "").format(n_iter)
             warn(
-                f"{slow} gradient_norm_ is {point.norm:.2g}, above the limit of tol={self.tol:g}, as {why}".strip(),
+                f"{slow} gradient_norm_ is {point.norm:.2g}, above the limit of {point.limit(self.tol):.2g} that tol="
+                f"{self.tol:g} sets for this objective, as {why}".strip(),
                 "ConvergenceWarning",
             )
         return point, n_iter, False
@@ -430,6 +439,9 @@ def path_of(models, strengths, rows, codes, n_classes, weights, likelihood=Likel
             if problem.fits_row_space and model.solver != "gradient":
                 problem = RowSpace(problem, threads)
             points = model._points(problem, model._start(problem))
+        if model.solver == "liblinear" and not l1:
+            # scikit-learn's solver of this name counts steps of Newton's method
+            points = ended_by_newton(problem, points, model.max_iter, model.tol)
         problem.tol = model.tol
         with Progress(None, f"{type(model).__name__}.fit", model.verbose, model.callback) as progress:
             point, n_iter, separated = model._maximise(problem, points, progress)

@@ -17,6 +17,10 @@ from .likelihood import least_norm
 _TRIALS = 40
 # The relative rounding error of the objective that is minimised.
 _ROUNDING = 1e-13
+# _LAST_STEPS: the last steps of a limited number are this number of steps of Newton's method.
+# _LAST_WORK: they are taken only if the second derivatives by all parameters take at most this number of
+# multiplications.
+_LAST_STEPS, _LAST_WORK = 8, 1 << 31
 # _ROWS_PER_PARAMETER: the number of rows for each parameter in the sample whose optimum is the starting point of a fit.
 # _LEAST_ROWS: the least number of rows in this sample.
 _ROWS_PER_PARAMETER, _LEAST_ROWS = 64, 1 << 15
@@ -343,6 +347,24 @@ def newton_points(problem, theta, tol):
     point = evaluate(theta)
     yield point
     yield from newton(evaluate, point, tol)
+
+
+def ended_by_newton(problem, points, max_iter, tol):
+    """`points`, of which only the start and the next max_iter are wanted; the last few are those of Newton's method.
+
+    `max_iter` may be meant for steps of Newton's method, of which far fewer than of L-BFGS lead to the optimum. No
+    point is replaced where second derivatives are expensive.
+    """
+    size = problem.K * (problem.d + 1)
+    replaced = _LAST_STEPS if size <= _MOST_COLUMNS and len(problem.codes) * size**2 <= _LAST_WORK else 0
+    last = max(0, max_iter - replaced)
+    n_points = 0
+    for point in islice(points, last + 1):
+        n_points += 1
+        yield point
+    if replaced and n_points > last and not point.is_optimal(tol):
+        evaluate = partial(problem.evaluate, curvature="full")
+        yield from newton(evaluate, evaluate(point.theta), tol)
 
 
 def quasi_newton_points(problem, theta, tol, every=1):

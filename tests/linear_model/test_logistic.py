@@ -1,5 +1,6 @@
 """Logistic regression: its gradient is 0, its reported numbers are right, and they depend only on the problem."""
 
+import re
 import warnings
 from itertools import pairwise
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from sklearn import datasets
 
 import fastclf
-from fastclf import LogisticRegression, _simd
+from fastclf import LogisticRegression, LogisticRegressionCV, _simd
 from fastclf.linear_model import likelihood, minimisers
 
 pytestmark = pytest.mark.levels
@@ -228,6 +229,32 @@ def test_separation_but_for_the_border_ends_with_finite_numbers():
     assert np.isfinite(model.coef_).all()
     np.testing.assert_allclose(model.predict_proba([[1.0]]), 0.5, atol=1e-3)
     assert model.log_likelihood_ == pytest.approx(-2 * np.log(2), rel=1e-2)
+
+
+@pytest.mark.parametrize("max_iter", [9, 20])
+@pytest.mark.parametrize("strengths", [[1.0], [0.3, 1.0, 30.0]])
+def test_a_max_iter_that_counts_newtons_steps_is_enough_for_liblinear(rng, max_iter, strengths):
+    # a column for each of almost all rows, with which L-BFGS takes more than 20 steps
+    X = np.hstack([np.eye(300), rng.integers(0, 2, (300, 6)), np.eye(6)[rng.integers(0, 6, 300)]])
+    y, weight = rng.integers(0, 2, 300), rng.random(300)
+    parameters = {"solver": "liblinear", "max_iter": max_iter, "tol": 1e-4}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = LogisticRegression(**parameters).fit(X, y, weight)
+        LogisticRegressionCV(Cs=strengths, cv=3, l1_ratios=(0,), **parameters).fit(X, y)
+    assert model.n_iter_[0] <= max_iter
+    exact = LogisticRegression(tol=1e-9).fit(X, y, weight)
+    np.testing.assert_allclose(model.predict_proba(X), exact.predict_proba(X), atol=2e-3)
+
+
+def test_the_warning_of_too_few_steps_names_the_limit_that_holds(rng):
+    X, y, weight = problem(rng, 60, 2, 3)
+    model = LogisticRegression(max_iter=1)
+    with pytest.warns(UserWarning, match="max_iter=1 was reached") as caught:
+        model.fit(X, y, weight)
+    norm, limit = re.search(r"is (\S+), above the limit of (\S+) that tol=0.0001", str(caught[0].message)).groups()
+    assert float(norm) == pytest.approx(model.gradient_norm_, rel=0.1)
+    assert float(limit) < min(1e-4, float(norm))
 
 
 def test_gradient_ascent_is_the_textbooks(rng):
