@@ -1,12 +1,17 @@
 """Private names of scikit-learn's estimators that converters of models (skl2onnx, m2cgen) read from a fitted one."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 import fastclf
+import fastclf.model_selection
+from fastclf.metrics import make_scorer
 from fastclf.neighbors import RadiusNeighborsClassifier
 
 linear_model = pytest.importorskip("sklearn.linear_model", reason="the names are compared with scikit-learn's")
+model_selection = pytest.importorskip("sklearn.model_selection")
 neighbors = pytest.importorskip("sklearn.neighbors")
 preprocessing = pytest.importorskip("sklearn.preprocessing")
 svm = pytest.importorskip("sklearn.svm")
@@ -73,3 +78,34 @@ def test_shares_by_logistic_functions_of_the_scores_are_those_of_scikit_learn(da
     theirs = linear_model.LogisticRegression().fit(X[kept], y[kept])
     theirs.coef_, theirs.intercept_ = ours.coef_, ours.intercept_
     assert ours._predict_proba_lr(1000 * X) == pytest.approx(theirs._predict_proba_lr(1000 * X), abs=1e-12)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("name", ["SVC", "NuSVC"])
+def test_sigmoids_mean_what_they_mean_in_scikit_learn(data, name, n_classes):
+    X, y = data
+    kept = np.isin(y, ["a", "b", "c"][:n_classes])
+    kept[:30] &= y[:30] != "a"
+    parameters = {"probability": True, "random_state": 0} | ({"nu": 0.3} if name == "NuSVC" else {})
+    ours, theirs = (getattr(kind, name)(**parameters) for kind in (fastclf, svm))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        found = ours.fit(X[kept], y[kept]).predict_proba(X)
+        theirs.fit(X[kept], y[kept])
+    sign = 1 if n_classes > 2 else -1
+    theirs.support_, theirs.support_vectors_, theirs._n_support = ours.support_, ours.support_vectors_, ours.n_support_
+    theirs._dual_coef_, theirs._intercept_ = sign * ours.dual_coef_, sign * ours.intercept_
+    theirs._probA, theirs._probB = ours.probA_, ours.probB_
+    # LIBSVM finds probabilities by steps that end at a change of less than 0.005 / n_classes
+    assert found == pytest.approx(theirs.predict_proba(X), abs=5e-3)
+
+
+@pytest.mark.parametrize("scoring", ["balanced_accuracy", make_scorer(fastclf.metrics.f1_score, pos_label="b")])
+def test_tuned_thresholds_have_the_scorer_of_their_curve(data, scoring):
+    X, y = data
+    kept = y != "c"
+    found = []
+    for package in (fastclf.model_selection, model_selection):
+        model = package.TunedThresholdClassifierCV(fastclf.GaussianNB(), scoring=scoring, cv=3)
+        found.append(model.fit(X[kept], y[kept])._curve_scorer._get_pos_label())
+    assert found[0] == found[1]

@@ -281,6 +281,11 @@ class TunedThresholdClassifierCV(_Threshold):
             raise TypeError(f"scoring is {described(self.scoring)}; a name or the result of make_scorer is wanted")
         return scorer
 
+    @property
+    def _curve_scorer(self):
+        """The scorer, under the private name of scikit-learn's class by which converters of models ask for it."""
+        return self._scorer()
+
     def _positive(self):
         return MetricScorer._get_pos_label(self._scorer())
 

@@ -377,8 +377,9 @@ class KernelMachine(Classifier):
         n_classes = len(self.classes_)
 
         def shares(scores):
-            P = np.clip(sigmoid(scores, self.probA_, self.probB_), 1e-7, 1 - 1e-7)
-            return np.column_stack([1 - P[:, 0], P[:, 0]]) if n_classes == 2 else couple(P, n_classes)
+            toward_first = scores if n_classes > 2 else -scores
+            P = np.clip(sigmoid(toward_first, self.probA_, self.probB_), 1e-7, 1 - 1e-7)
+            return np.column_stack([P[:, 0], 1 - P[:, 0]]) if n_classes == 2 else couple(P, n_classes)
 
         return map_rows(shares, self._scores(X))
 

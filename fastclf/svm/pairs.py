@@ -333,7 +333,11 @@ def scores_of(problem, found, rows):
 
 
 def fit_sigmoids(problem, C, options, seed, watch):
-    """probA_ and probB_: sigmoids fitted to the scores of five folds, each scored by a fit of the other folds."""
+    """probA_ and probB_: sigmoids fitted to the scores of five folds, each scored by a fit of the other folds.
+
+    As in LIBSVM they give the probability of the first class of each pair, also of two classes, whose scores are those
+    of the second.
+    """
     n = len(problem.codes)
     fold_of = np.empty(n, np.intp)
     fold_of[np.random.default_rng(seed).permutation(n)] = np.arange(n) % _FOLDS
@@ -349,7 +353,8 @@ def fit_sigmoids(problem, C, options, seed, watch):
     A, B = np.empty(len(problem.pairs)), np.empty(len(problem.pairs))
     for p, (a, b) in enumerate(problem.pairs):
         rows = np.concatenate([problem.class_rows(a), problem.class_rows(b)])
-        A[p], B[p] = fit_sigmoid(scores[rows, p], problem.codes[rows] == (a if problem.n_classes > 2 else b))
+        toward_first = scores[rows, p] if problem.n_classes > 2 else -scores[rows, p]
+        A[p], B[p] = fit_sigmoid(toward_first, problem.codes[rows] == a)
     return {"probA_": A, "probB_": B}
 
 

@@ -105,7 +105,8 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
         `margin_` is 1 / |w|; of a hard margin, the distance of the closest row.
     shape_fit_ : tuple of int
     probA_, probB_ : ndarray of shape (n_pairs,)
-        Platt's sigmoids; empty without `probability`.
+        Platt's sigmoids, empty without `probability`: of classes a < b, a has the probability
+        1 / (1 + exp(probA_ f + probB_)), where f is the pair's score for a, with two classes minus `decision_function`.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only when X was a table with string column names.

@@ -157,7 +157,7 @@ def test_probabilities_are_platts(rng):
     np.testing.assert_allclose(P.sum(axis=1), 1)
     assert (np.diff(P[np.argsort(model.decision_function(X)), 1]) >= 0).all()
     A, B = model.probA_[0], model.probB_[0]
-    np.testing.assert_allclose(P[:, 1], 1 / (1 + np.exp(A * model.decision_function(X) + B)), rtol=1e-9)
+    np.testing.assert_allclose(P[:, 0], 1 / (1 + np.exp(B - A * model.decision_function(X))), rtol=1e-9)
     # probabilities are calibrated: the share of positive rows is near their mean probability
     middle = np.abs(P[:, 1] - 0.5) < 0.25
     assert abs(y[middle].mean() - P[middle, 1].mean()) < 0.1
