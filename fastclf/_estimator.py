@@ -374,6 +374,9 @@ class Estimator(DeclaredState):
             if not isinstance(attributes.get(name), _SCALARS):
                 raise TypeError(f"{name} is {described(attributes[name])}; {wanted} is wanted")
 
+    def _adapt(self, attributes):
+        """A hook for subclasses: change a snapshot's attributes, a dict, where users assign others than fits do."""
+
     def _require_fitted(self):
         if not hasattr(self, "n_features_in_"):
             name = type(self).__name__

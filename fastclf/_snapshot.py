@@ -44,6 +44,7 @@ def snapshot(estimator):
 
 def _copy(estimator):
     taken, attributes = object.__new__(estimator.__class__), estimator.__dict__.copy()
+    estimator._adapt(attributes)
     # the snapshot of an estimator that was never fitted gets no fitted attributes, even if a user has assigned some
     if estimator._mark_of_fit not in attributes:
         for name in [name for name in attributes if is_fitted(estimator.__class__, name)]:
@@ -58,8 +59,9 @@ def _check(estimator):
     fitted = _take_mark(estimator)
     try:
         estimator._require_parameters()
-        if estimator._mark_of_fit in estimator.__dict__:
-            check_state(estimator, entries=fitted)
+        taken = _copy(estimator)
+        if estimator._mark_of_fit in taken.__dict__:
+            check_state(taken, entries=fitted)
     except BaseException:
         mark_assigned(estimator, fitted)
         raise

@@ -8,6 +8,7 @@ import sklearn.naive_bayes
 import sklearn.neighbors
 import sklearn.svm
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 
 import fastclf
 import fastclf.linear_model
@@ -199,3 +200,83 @@ def test_the_scores_of_a_subclass_s_score_are_those_of_cross_validation():
     assert list(ours) == list(theirs)
     for name in ("test_right", "test_wrong"):
         np.testing.assert_allclose(ours[name], theirs[name])
+
+
+LINEAR = [
+    ("linear_model", "LogisticRegression"),
+    ("linear_model", "LogisticRegressionCV"),
+    ("linear_model", "Perceptron"),
+    ("linear_model", "RidgeClassifier"),
+    ("linear_model", "RidgeClassifierCV"),
+    ("svm", "LinearSVC"),
+]
+
+
+@pytest.mark.parametrize(("module", "name"), LINEAR)
+@pytest.mark.parametrize("y", [Y, Y2], ids=["three classes", "two classes"])
+@pytest.mark.parametrize("intercept", [0, np.float32(-2.5), "whole", "one"])
+@pytest.mark.parametrize("dtype", [np.int64, bool, np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("fitted", [False, True])
+def test_coefficients_that_a_user_assigns_are_used(module, name, y, intercept, dtype, fitted):
+    classes = np.unique(y)
+    n_planes = len(classes) if len(classes) > 2 else 1
+    coef = np.arange(4 * n_planes).reshape(n_planes, 4)[:, ::-1] % 5 - (0 if dtype is bool else 2)
+    found = []
+    for cls in both(module, name):
+        model = cls()
+        # scikit-learn's ridge classifiers predict with what their fits have learnt about labels
+        if fitted or "Ridge" in name:
+            model.fit(X, y)
+        model.classes_, model.coef_ = classes, coef.astype(dtype)
+        if isinstance(intercept, str):
+            model.intercept_ = np.arange(n_planes) if intercept == "whole" else np.ones(1, int)
+        else:
+            model.intercept_ = intercept
+        assert model.coef_.dtype == dtype
+        scores = model.decision_function(X)
+        assert model.coef_.dtype == dtype
+        found.append(answers(model) | {"decision_function": scores})
+    require_the_same(*found, 1e-6)
+
+
+@pytest.mark.parametrize(("module", "name"), LINEAR)
+def test_coefficients_without_classes_are_not_a_fit(module, name):
+    model = both(module, name)[1]()
+    model.coef_, model.intercept_ = np.zeros((1, 4)), np.zeros(1)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    model.classes_ = np.arange(3)
+    with pytest.raises(ValueError, match=r"coef_ has shape \(1, 4\); \(3, 4\) is wanted"):
+        model.predict(X)
+    assert model.fit(X, Y).score(X, Y) > 0.6
+
+
+@pytest.mark.parametrize("name", ["KNeighborsClassifier", "KNeighborsRegressor"])
+@pytest.mark.parametrize("precomputed", [False, True])
+def test_a_subclass_of_neighbours_may_count_other_features(name, precomputed):
+    found = []
+    for base in both("neighbors", name):
+
+        class OfSeries(base):
+            """Rows are series of two numbers at each time, and n_features_in_ is 2."""
+
+            def fit(self, X, y):
+                super().fit(X, y)
+                self.n_features_in_ = 2
+                return self
+
+            def kneighbors(self, X, n_neighbors=None, return_distance=True):
+                D = X if precomputed else np.abs(X[:, None, :] - self._fit_X).sum(axis=2)
+                order = np.argsort(D, axis=1, kind="stable")[:, : self.n_neighbors]
+                return (np.take_along_axis(D, order, axis=1), order) if return_distance else order
+
+        D = np.abs(X[:, None, :] - X).sum(axis=2)
+        model = OfSeries(metric="euclidean", weights="distance")
+        if precomputed:
+            # parameters of the distances that somebody else computes are nobody's here
+            model.set_params(metric="precomputed", metric_params={"window": 3})
+        model.fit(D if precomputed else X, Y)
+        found.append(model.predict(D[::7] if precomputed else X[::7]))
+        assert model.n_features_in_ == 2
+        assert model.effective_metric_params_ == ({"window": 3} if precomputed else {})
+    np.testing.assert_allclose(*found)

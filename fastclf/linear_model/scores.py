@@ -1,11 +1,13 @@
 """Base classes of linear classifiers: scores and labels of dense or sparse rows."""
 
+from numbers import Real
+
 import numpy as np
 
 from .. import _simd
 from .._csr import Csr, as_rows, as_unchecked_rows, is_sparse
 from .._estimator import Classifier
-from .._state_table import Array, SizeOf, declare, require_shape
+from .._state_table import Array, SizeOf, check_each, declare, require_shape, table_of
 from .._threads import aside_if_many, map_rows, ranges, rows_at
 from .._validation import require_finite
 from ..sums.blocks import over_rows
@@ -255,11 +257,28 @@ class Coefficients(Array):
         super().require(name, value, sizes, entries)
 
 
+def _is_real(numbers):
+    """Whether `numbers` are an array of at least one dimension, of float32 or float64."""
+    return type(numbers) is np.ndarray and numbers.dtype.char in "fd" and numbers.ndim > 0
+
+
+def _as_real(numbers):
+    """A real number, or an array of real numbers, as an array of float32 or float64; all else as it is."""
+    if not isinstance(numbers, (Real, np.ndarray)):
+        return numbers
+    found = np.asarray(numbers)
+    return found.astype(np.float64) if found.dtype.kind in "biuf" and found.dtype.char not in "fd" else found
+
+
 class LinearClassifier(ScoreClassifier):
     """A classifier by `coef_` of shape (1 or n_classes, n_features) and `intercept_` of shape (1 or n_classes,).
 
-    Scores are summed in float64. A parameter `n_jobs`, if the classifier has it, sets the number of threads.
+    Scores are summed in float64. A parameter `n_jobs`, if the classifier has it, sets the number of threads. A user may
+    assign `coef_`, `intercept_` and `classes_` in place of a fit, or change those of a fit.
     """
+
+    # whether `_adapt` has completed the attributes of a classifier that was never fitted
+    _made_by_hand = False
 
     _as_rows = staticmethod(as_rows)
 
@@ -274,6 +293,28 @@ class LinearClassifier(ScoreClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    def _adapt(self, attributes):
+        coef, intercept = attributes.get("coef_"), attributes.get("intercept_")
+        fitted = self._mark_of_fit in attributes
+        if coef is None or intercept is None or (fitted and _is_real(coef) and _is_real(intercept)):
+            return
+        classes = attributes.get("classes_")
+        if classes is None:
+            return
+        attributes["classes_"] = classes = np.asarray(classes)
+        attributes["coef_"] = coef = _as_real(coef)
+        attributes["intercept_"] = intercept = _as_real(intercept)
+        if isinstance(intercept, np.ndarray) and intercept.size == 1:
+            attributes["intercept_"] = np.full(n_planes(classes), intercept.ravel()[0])
+        if not fitted and np.ndim(coef) == 2:
+            attributes[self._mark_of_fit], attributes["_made_by_hand"] = coef.shape[1], True
+
+    def _check_state(self, entries=True):
+        if self._made_by_hand:
+            check_each(self, table_of(LinearClassifier), {}, entries)
+        else:
+            super()._check_state(entries)
 
     def _linear(self, function, X):
         """The result of `function`, which is `linear_scores` or `linear_codes`, for new rows X and the coefficients."""

@@ -72,7 +72,7 @@ def admit(X, metric, p, metric_params, owner):
         _require_no_more(metric_params, metric)
         return as_matrix(X, owner, allow_nan=True), Metric(metric, -1)
     if named.precomputed:
-        _require_no_more(metric_params, metric)
+        # metric_params are ignored, as in scikit-learn: a subclass may compute the distances with them
         return as_distances(X, owner, square=True), Metric(metric, -1)
     if named.formula:
         _require_dense(X, metric)

@@ -158,6 +158,11 @@ class Neighbors(Estimator):
         ):
             require_choice("metric", metric, sorted(NAMED))
 
+    def _adapt(self, attributes):
+        # a subclass, as of time series, may count something else as features
+        if not self._is_ours and "_scan" in attributes:
+            attributes["n_features_in_"] = attributes["_scan"].shape[1]
+
     def _check_voting(self):
         """A hook for subclasses in which neighbours vote: check the parameters that determine the votes."""
 
@@ -197,7 +202,7 @@ class Neighbors(Estimator):
         params = {} if metric.w is None else {"w": metric.w}
         if metric.name == "minkowski":
             params["p"] = metric.p
-        if metric.V is not None:
+        if metric.V is not None or metric.named.precomputed:
             params = dict(self.metric_params or {})
         return self._fitted_columns(X, rows) | {
             "n_samples_fit_": len(rows),
