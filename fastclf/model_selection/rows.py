@@ -43,6 +43,9 @@ def _taker(rows, as_lists):
         return rows.__getitem__
     if as_lists and hasattr(rows, "column_names"):  # `rows` is a table of pyarrow
         return rows.take
+    # another container of rows, as of tensors or of arrays by name, keeps its type, as with scikit-learn
+    if as_lists and not isinstance(rows, np.ndarray) and hasattr(rows, "shape") and hasattr(rows, "__getitem__"):
+        return rows.__getitem__
     array = as_array(rows, "an argument of one entry per row")
     if array.ndim == 0:
         raise TypeError(f"rows are {described(rows)}; an array, a list or a table is wanted")

@@ -236,6 +236,42 @@ def test_sparse_rows_reach_an_estimator_that_takes_them():
     np.testing.assert_array_equal(found, expected)
 
 
+class NamedArrays(dict):
+    """Rows of several arrays, each with a name, as a network with several inputs takes them."""
+
+    def __getitem__(self, key):
+        return super().__getitem__(key) if isinstance(key, str) else type(self)({k: v[key] for k, v in self.items()})
+
+    def __len__(self):
+        return self.shape[0]
+
+    @property
+    def shape(self):
+        return next(iter(self.values())).shape[:1]
+
+
+class OfNamedArrays(SklearnKNeighborsClassifier):
+    def fit(self, X, y):
+        assert isinstance(X, NamedArrays)
+        return super().fit(np.hstack([X["petals"], X["sepals"]]), y)
+
+    def predict(self, X):
+        assert isinstance(X, NamedArrays)
+        return super().predict(np.hstack([X["petals"], X["sepals"]]))
+
+
+def test_rows_of_arrays_by_name_reach_an_estimator_that_takes_them():
+    rows, model = NamedArrays(petals=X[:, :2], sepals=X[:, 2:]), OfNamedArrays()
+    wanted = cross_validate(SklearnKNeighborsClassifier(), X, Y)["test_score"]
+    np.testing.assert_array_equal(cross_validate(model, rows, Y)["test_score"], wanted)
+    np.testing.assert_array_equal(fastclf.model_selection.cross_val_score(model, rows, Y), wanted)
+    search = fastclf.model_selection.GridSearchCV(model, {"n_neighbors": [1, 5]}).fit(rows, Y)
+    np.testing.assert_array_equal(search.predict(rows), search.best_estimator_.predict(rows))
+    half, other = fastclf.model_selection.train_test_split(rows, test_size=0.5, random_state=0)
+    assert isinstance(half, NamedArrays)
+    assert len(half) + len(other) == len(X)
+
+
 def test_a_pandas_frame_stays_a_frame_for_the_estimator():
     frame = as_table(X, "pandas")
     names = []
