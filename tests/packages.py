@@ -46,6 +46,14 @@ PACKAGES = [
     Package("metric-learn", "0.7.0", ("test",), "scikit-learn-contrib/metric-learn@v0.7.0"),
     Package("pyriemann", "0.12", ("tests",), "pyRiemann/pyRiemann@v0.12"),
     Package("cleanlab", "2.9.0", ("tests",), "cleanlab/cleanlab@v2.9.0"),
+    Package(
+        "fairlearn",
+        "0.14.0",
+        ("test/unit/reductions/exponentiated_gradient/test_control_features.py",),
+        "fairlearn/fairlearn@v0.14.0",
+    ),
+    Package("imodels", "3.0.0", ("tests",), "csinva/imodels@v3.0.0", ("six",)),
+    Package("nilearn", "0.14.1", ("--pyargs", "nilearn.decoding")),
     Package("hdbscan", "0.8.44", ("--pyargs", "hdbscan")),
     Package("pyts", "0.14.1", ("--pyargs", "pyts.classification.tests.test_knn", "pyts.multivariate.classification")),
     Package(
