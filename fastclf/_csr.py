@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 
-from . import _csr_rows
+from . import _orders
 from ._exceptions import of_column
 from ._state_table import Array, DeclaredState, Instance, Size, Starts, declare
 from ._threads import aside_if_many, copy_rows, n_numbers, ranges, repeated
@@ -221,7 +221,7 @@ def _summed(X):
     scratch = np.empty(24 * int(np.diff(X.indptr).max()), np.int8)
     size = max(1, _SORT_ENTRIES * len(X) // (X.size + 1))
     parts = [
-        _csr_rows.sort_rows(X.indptr, indices, data, start, stop, scratch) for start, stop in ranges(0, len(X), size)
+        _orders.sort_rows(X.indptr, indices, data, start, stop, scratch) for start, stop in ranges(0, len(X), size)
     ]
     X = Csr(X.indptr, indices, data, X.n_columns)
     return _added_up(X) if any(parts) else X

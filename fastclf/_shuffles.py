@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import _shuffle
+from . import _orders
 from ._threads import ranges
 
 # RandomState itself shuffles a vector of at most this number of entries, in a few milliseconds.
@@ -16,7 +16,7 @@ def shuffle(rng, rows):
         return
     last = len(rows) - 1
     for start, stop in ranges(0, last, _FEW):
-        _shuffle.shuffle(rng._bit_generator, rows, last - start, last - stop)
+        _orders.shuffle(rng._bit_generator, rows, last - start, last - stop)
 
 
 def permutation(rng, rows):

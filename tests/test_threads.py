@@ -17,7 +17,7 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
 import fastclf
-from fastclf import NearestNeighbors, _shuffle, _shuffles, _threads
+from fastclf import NearestNeighbors, _orders, _shuffles, _threads
 from fastclf._csr import as_csr
 from fastclf._threads import Progress, aside, each_aside_if_many, map_rows, n_cpus, n_numbers, n_threads, ranges, run
 from fastclf.kernels.gamma import gamma_of
@@ -533,4 +533,4 @@ def test_a_shuffle_beyond_the_rows_is_refused():
     generator = np.random.RandomState(0)._bit_generator
     for start, stop in ((3, 0), (1, 2), (2, -1), (-1, -1)):
         with pytest.raises(ValueError, match="entries that are not there"):
-            _shuffle.shuffle(generator, np.arange(3), start, stop)
+            _orders.shuffle(generator, np.arange(3), start, stop)

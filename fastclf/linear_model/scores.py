@@ -92,15 +92,18 @@ class _Blocks:
         self.intercept = np.zeros(width)
         self.intercept[:n_classes] = intercept
 
-    def _scratch(self):
-        return np.empty(kernels.ROWS_OF_BLOCK * (self.X.shape[1] + len(self.intercept)))
-
-    def score(self, start, stop, out):
-        return kernels.score_by_blocks(self.X, self.coef, self.intercept, start, stop, out, self._scratch())
+    def score(self, start, stop, scores):
+        """Write the scores of rows [start, stop)."""
+        return self._run(start, stop, scores, np.empty(0, np.intp))
 
     def choose(self, start, stop, codes):
-        arrays = self.X, self.coef, self.intercept
-        return kernels.choose_by_blocks(*arrays, start, stop, codes, self._scratch(), self.n_classes)
+        """Write the classes with the largest scores of rows [start, stop)."""
+        return self._run(start, stop, np.empty((0, 0)), codes)
+
+    def _run(self, start, stop, scores, codes):
+        scratch = np.empty(kernels.ROWS_OF_BLOCK * (self.X.shape[1] + len(self.intercept)))
+        arrays = self.X, self.coef.ravel(), self.intercept
+        return kernels.score_by_blocks(*arrays, start, stop, self.n_classes, scores, codes, scratch)
 
 
 def in_order_for(X, coef):

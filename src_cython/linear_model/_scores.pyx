@@ -396,46 +396,31 @@ def choose(
 
 
 def score_by_blocks(
-    const floating[:, ::1] X, const double[:, :, ::1] W, const double[::1] b, Py_ssize_t start, Py_ssize_t stop,
-    double[:, ::1] out, double[::1] scratch
+    const floating[:, ::1] X, const double[::1] W, const double[::1] b, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t K,
+    double[:, ::1] out, Py_ssize_t[::1] code_out, double[::1] scratch
 ):
-    """The same as `score`, by LANES_D classes at a time.
+    """The same as `score`, or as `choose` if `code_out` is not empty, by LANES_D of the K classes at a time.
 
-    W: the weights of each LANES_D classes column by column, of shape (n_blocks, d, LANES_D), with zeros for classes
-    that do not exist; b: (n_blocks * LANES_D,). scratch: scratch space for ROWS_OF_BLOCK * (d + len(b)) numbers.
+    W: for each LANES_D classes, and for each column, their weights, with zeros for classes that do not exist. b: an
+    intercept for each of these classes. scratch: scratch space for ROWS_OF_BLOCK * (d + len(b)) numbers.
     """
-    cdef Py_ssize_t d = X.shape[1], K = out.shape[1], width = b.shape[0], row = start, n_rows, r, k, odd = 0
+    cdef Py_ssize_t d = X.shape[1], width = b.shape[0], row = start, n_rows, r, k, odd = 0
+    cdef bint chooses = code_out.shape[0] > 0
     cdef double* scores = &scratch[0]
-    require(W.shape[1] == d and W.shape[2] == LANES_D and W.shape[0] * LANES_D == width and K <= width)
+    require(W.shape[0] == d * width and width % LANES_D == 0 and K <= width)
+    require((code_out.shape[0] if chooses else out.shape[0]) == X.shape[0] and (chooses or out.shape[1] == K))
     require(scratch.shape[0] >= BLOCK_ROWS * (d + width))
     with nogil:
         while row < stop:
             n_rows = min(<Py_ssize_t> BLOCK_ROWS, stop - row)
-            score_blocks(&X[row, 0], n_rows, &W[0, 0, 0], &b[0], d, width, scores, scores + BLOCK_ROWS * width)
-            for r in range(n_rows):
-                for k in range(K):
-                    out[row + r, k] = scores[r * width + k]
-            row += n_rows
-        odd = count_odd(&out[start, 0], (stop - start) * K)
-    return odd
-
-
-def choose_by_blocks(
-    const floating[:, ::1] X, const double[:, :, ::1] W, const double[::1] b, Py_ssize_t start, Py_ssize_t stop,
-    Py_ssize_t[::1] code_out, double[::1] scratch, Py_ssize_t K
-):
-    """The same as `choose`, by LANES_D of the K classes at a time; see `score_by_blocks`."""
-    cdef Py_ssize_t d = X.shape[1], width = b.shape[0], row = start, n_rows, r, odd = 0
-    cdef double* scores = &scratch[0]
-    require(W.shape[1] == d and W.shape[2] == LANES_D and W.shape[0] * LANES_D == width and LANES_D <= K <= width)
-    require(scratch.shape[0] >= BLOCK_ROWS * (d + width))
-    with nogil:
-        while row < stop:
-            n_rows = min(<Py_ssize_t> BLOCK_ROWS, stop - row)
-            score_blocks(&X[row, 0], n_rows, &W[0, 0, 0], &b[0], d, width, scores, scores + BLOCK_ROWS * width)
+            score_blocks(&X[row, 0], n_rows, &W[0], &b[0], d, width, scores, scores + BLOCK_ROWS * width)
             for r in range(n_rows):
                 odd += count_odd(scores + r * width, K)
-                code_out[row + r] = first_largest(scores + r * width, K)
+                if chooses:
+                    code_out[row + r] = first_largest(scores + r * width, K)
+                else:
+                    for k in range(K):
+                        out[row + r, k] = scores[r * width + k]
             row += n_rows
     return odd
 
