@@ -98,12 +98,12 @@ class _Blocks:
 
     def choose(self, start, stop, codes):
         """Write the classes with the largest scores of rows [start, stop)."""
-        return self._run(start, stop, np.empty((0, 0)), codes)
+        return self._run(start, stop, np.empty((0, self.n_classes)), codes)
 
     def _run(self, start, stop, scores, codes):
         scratch = np.empty(kernels.ROWS_OF_BLOCK * (self.X.shape[1] + len(self.intercept)))
         arrays = self.X, self.coef.ravel(), self.intercept
-        return kernels.score_by_blocks(*arrays, start, stop, self.n_classes, scores, codes, scratch)
+        return kernels.score_by_blocks(*arrays, start, stop, scores, codes, scratch)
 
 
 def in_order_for(X, coef):

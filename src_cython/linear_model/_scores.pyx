@@ -396,19 +396,19 @@ def choose(
 
 
 def score_by_blocks(
-    const floating[:, ::1] X, const double[::1] W, const double[::1] b, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t K,
+    const floating[:, ::1] X, const double[::1] W, const double[::1] b, Py_ssize_t start, Py_ssize_t stop,
     double[:, ::1] out, Py_ssize_t[::1] code_out, double[::1] scratch
 ):
-    """The same as `score`, or as `choose` if `code_out` is not empty, by LANES_D of the K classes at a time.
+    """The same as `score`, by LANES_D of the K classes at a time; if `out` is of shape (0, K), the same as `choose`.
 
     W: for each LANES_D classes, and for each column, their weights, with zeros for classes that do not exist. b: an
     intercept for each of these classes. scratch: scratch space for ROWS_OF_BLOCK * (d + len(b)) numbers.
     """
-    cdef Py_ssize_t d = X.shape[1], width = b.shape[0], row = start, n_rows, r, k, odd = 0
-    cdef bint chooses = code_out.shape[0] > 0
+    cdef Py_ssize_t d = X.shape[1], width = b.shape[0], K = out.shape[1], row = start, n_rows, r, k, odd = 0
+    cdef bint chooses = out.shape[0] == 0
     cdef double* scores = &scratch[0]
     require(W.shape[0] == d * width and width % LANES_D == 0 and K <= width)
-    require((code_out.shape[0] if chooses else out.shape[0]) == X.shape[0] and (chooses or out.shape[1] == K))
+    require((code_out.shape[0] if chooses else out.shape[0]) == X.shape[0])
     require(scratch.shape[0] >= BLOCK_ROWS * (d + width))
     with nogil:
         while row < stop:
