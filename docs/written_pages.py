@@ -147,9 +147,9 @@ def peers(path):
     for result in found["results"]:
         if "ratios" in result:
             ratios, (ours, theirs) = result["ratios"], result["seconds"]
-            spread = f"{min(ratios):.3g} to {max(ratios):.3g}"
+            spread = f"{ratio(min(ratios))} to {ratio(max(ratios))}"
             remark = "answers differ" if not result["agree"] else "busy machine" if result["others"] > 0.1 else ""
-            figures = [f"{median(ratios):.3g}", spread, seconds(ours), seconds(theirs), remark]
+            figures = [ratio(median(ratios)), spread, seconds(ours), seconds(theirs), remark]
         elif "missing" in result:
             figures = ["", "", "", "", "not installed"]
         else:
@@ -185,6 +185,10 @@ def sweep(path):
         + table(head, rows)
         + "\n"
     )
+
+
+def ratio(value):
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def seconds(value):
