@@ -27,7 +27,7 @@ def fitted(X, y, threads, kind, peers, name, **parameters):
     """The Work of fitting an estimator; each library's is given by (module, kind, parameters)."""
     ours = partial(fit, "fastclf", kind, n_jobs=threads, **parameters)
     known = {peer: partial(fit, *about[:2], **about[2]) for peer, about in peers.items()}
-    return Work([(X, y)], ours, known, partial(same_numbers, name, 5e-5 if X.dtype == np.float32 else 1e-9), items=1)
+    return Work([(X, y)], ours, known, partial(same_numbers, name, 1e-5 if X.dtype == np.float32 else 1e-9), items=1)
 
 
 @comparison("linear, least squares 1M x 64, float64", sklearn=8)
