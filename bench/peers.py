@@ -222,11 +222,12 @@ def main():
     print("digits:", data.FOLDER if data.FOLDER.exists() else f"sets of their shape, as there is no {data.FOLDER}")
     print("median ratio peer / ours [least, greatest], time per query (or fit) ours : peer")
     kept = kept_results(options) if options.resume else {}
+    others = [result for name, of in kept.items() if options.only not in name for result in of]
     for each in COMPARISONS:
         if options.only in each.name:
             results += kept.get(each.name) or compare(each, options.scale, options.rounds)
             if options.json:
-                save(options, results)
+                save(options, others + results)
     if not results:
         parser.error(f"no comparison has {options.only!r} in its name")
     counted = [result["met"] for result in results if result["met"] is not None]

@@ -46,7 +46,7 @@ def codes_of(labels, categories):
     ascending = categories[order]
 
     def codes(labels):
-        with np.errstate(invalid="ignore"):  # which NumPy reports of a signaling NaN
+        with np.errstate(invalid="ignore"):  # NumPy reports a signaling NaN as invalid
             return found(labels)
 
     def found(labels):

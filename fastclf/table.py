@@ -485,7 +485,7 @@ class TableClassifier(Classifier, shortcuts=True):
             mean[numbers] = _mean(X[:, numbers])
             shifted = self._shifts(model, X[:, numbers], d - len(numbers))
             if shifted:
-                with np.errstate(invalid="ignore"):  # which NumPy reports of a signaling NaN
+                with np.errstate(invalid="ignore"):  # NumPy reports a signaling NaN as invalid
                     squares = (X[:, numbers].astype(np.float64) - mean[numbers]) ** 2
                 deviation = np.sqrt(_mean(squares))
                 spread[numbers] = np.where(deviation > 0, deviation, 1)

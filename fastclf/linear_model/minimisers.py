@@ -11,7 +11,6 @@ from itertools import islice
 import numpy as np
 
 from .._threads import aside, aside_for_many, inner, norm_of
-from .likelihood import least_norm
 
 # The most step lengths that are tried before the function is considered flat.
 _TRIALS = 40
@@ -411,7 +410,7 @@ def quasi_newton_points(problem, theta, tol, every=1):
 def _steps_left(first, point, n_steps, tol):
     """The expected number of steps to the end, if the gradient's norm falls as from `first` to `point` in n_steps."""
     rate = np.log(first.norm / point.norm) / n_steps if point.norm > 0 else 0
-    least = least_norm(point.objective, len(point.theta), tol)
+    least = point.limit(tol)
     return np.log(point.norm / least) / rate if rate > 0 and least > 0 else np.inf
 
 

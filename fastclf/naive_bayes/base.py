@@ -358,7 +358,8 @@ class DiscreteBayes(NaiveBayesBase):
         with np.errstate(divide="ignore", invalid="ignore"):
             log_prior = self._log_prior(sums["class_count_"])
             found = self._estimate(sums, self._smoothing())
-        if isinstance(found.get("feature_log_prob_"), np.ndarray):  # sparse rows read a column at once
+        # predictions of sparse rows read the logarithms of a column, of all classes, which are then adjacent
+        if isinstance(found.get("feature_log_prob_"), np.ndarray):
             found["feature_log_prob_"] = by_column(found["feature_log_prob_"])
         return sums | found | {"class_log_prior_": log_prior}
 

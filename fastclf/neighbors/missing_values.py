@@ -41,7 +41,7 @@ class Missing(Index):
         return 4 * d, d, 8 * d + 24, 8 * d * kernels.PANEL_ROWS
 
     def _queries(self, search):
-        with np.errstate(invalid="ignore"):  # which NumPy reports of a signaling NaN
+        with np.errstate(invalid="ignore"):  # NumPy reports a signaling NaN as invalid
             return np.ascontiguousarray(search.queries, np.float64)
 
     def _pass(self, search, queries, found):

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._described import described
 from .._threads import repeated
 from .living_rows import fit_in
 from .own_neighbors import as_neighbors, as_pair
@@ -118,7 +119,7 @@ def _as_list(part):
     try:
         return list(part)
     except TypeError:
-        raise TypeError(f"radius_neighbors returns {part!r}; an array for each query is wanted") from None
+        raise TypeError(f"radius_neighbors returns {described(part)}; an array for each query is wanted") from None
 
 
 def _inverse(distance, query, n):

@@ -80,7 +80,8 @@ class Descent:
 
     def __init__(self, tol, rng, max_iter, advance, watched, most_visits=None):
         self.tol, self.rng, self.max_iter, self.advance, self.watched = tol, rng, max_iter, advance, watched
-        self.n_iter, self.visits_left, self.stopped = 0, most_visits or 1 << 62, False
+        self.visits_left = 1 << 62 if most_visits is None else most_visits
+        self.n_iter, self.stopped = 0, False
 
     def solve(self, problem, start=None):
         """A generator that pauses from time to time and returns the `Proof` of its solution."""

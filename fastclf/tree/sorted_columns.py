@@ -62,7 +62,7 @@ class Training(NamedTuple):
 
     def values_at(self, rows, features):
         """The value of each listed row in the feature listed with it, as float64; -0.0 becomes 0.0."""
-        with np.errstate(invalid="ignore"):  # which NumPy reports of a signaling NaN
+        with np.errstate(invalid="ignore"):  # NumPy reports a signaling NaN as invalid
             return np.add(self.X[rows if self.rows is None else self.rows[rows], features], 0.0, dtype=np.float64)
 
 
