@@ -251,6 +251,35 @@ def test_coefficients_without_classes_are_not_a_fit(module, name):
     assert model.fit(X, Y).score(X, Y) > 0.6
 
 
+@pytest.mark.parametrize(("module", "name"), LINEAR)
+@pytest.mark.parametrize("fitted", [False, True])
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"coef_": [[1.0, 2.0, 3.0, 4.0]] * 3}, "coef_ is a list|not fitted yet"),
+        ({"coef_": [[1.0], [1.0, 2.0]]}, "coef_ is a list|not fitted yet"),
+        ({"coef_": np.full((3, 4), "a")}, "coef_ is an array of dtype <U1"),
+        ({"coef_": np.zeros(4)}, r"coef_ has shape \((1, 4|4,)\)|not fitted yet"),
+        ({"classes_": [[0], [1, 2]]}, "classes_ does not form an array"),
+        ({"classes_": 5}, r"classes_ has shape \(\)"),
+        ({"classes_": np.zeros((3, 1))}, r"classes_ has shape \(3, 1\)"),
+        ({"intercept_": np.zeros(0)}, r"intercept_ has shape \(0,\)"),
+        ({"intercept_": "a"}, "intercept_ is a str"),
+    ],
+)
+def test_wrong_coefficients_that_a_user_assigns_get_a_sentence(module, name, fitted, wrong, message):
+    model = both(module, name)[1]()
+    if fitted:
+        model.fit(X, Y)
+    # integers, so that all of them are looked at
+    for attribute, value in (
+        {"coef_": np.ones((3, 4), int), "intercept_": 0, "classes_": np.arange(3)} | wrong
+    ).items():
+        setattr(model, attribute, value)
+    with pytest.raises((ValueError, NotFittedError), match=message):
+        model.predict(X)
+
+
 @pytest.mark.parametrize("name", ["KNeighborsClassifier", "KNeighborsRegressor"])
 @pytest.mark.parametrize("precomputed", [False, True])
 def test_a_subclass_of_neighbours_may_count_other_features(name, precomputed):
@@ -258,7 +287,7 @@ def test_a_subclass_of_neighbours_may_count_other_features(name, precomputed):
     for base in both("neighbors", name):
 
         class OfSeries(base):
-            """Rows are series of two numbers at each time, and n_features_in_ is 2."""
+            """Neighbours of time series: a row has two numbers for each time, which its n_features_in_ counts."""
 
             def fit(self, X, y):
                 super().fit(X, y)

@@ -9,7 +9,7 @@ from .._csr import Csr, as_rows, as_unchecked_rows, is_sparse
 from .._estimator import Classifier
 from .._state_table import Array, SizeOf, check_each, declare, require_shape, table_of
 from .._threads import aside_if_many, map_rows, ranges, rows_at
-from .._validation import require_finite
+from .._validation import as_array, require_finite
 from ..sums.blocks import over_rows
 from ..sums.layout import by_column, transposed_copy
 
@@ -305,12 +305,12 @@ class LinearClassifier(ScoreClassifier):
         classes = attributes.get("classes_")
         if classes is None:
             return
-        attributes["classes_"] = classes = np.asarray(classes)
+        attributes["classes_"] = classes = as_array(classes, "classes_")
         attributes["coef_"] = coef = _as_real(coef)
         attributes["intercept_"] = intercept = _as_real(intercept)
-        if isinstance(intercept, np.ndarray) and intercept.size == 1:
+        if isinstance(intercept, np.ndarray) and intercept.size == 1 and classes.ndim == 1:
             attributes["intercept_"] = np.full(n_planes(classes), intercept.ravel()[0])
-        if not fitted and np.ndim(coef) == 2:
+        if not fitted and len(getattr(coef, "shape", ())) == 2:
             attributes[self._mark_of_fit], attributes["_made_by_hand"] = coef.shape[1], True
 
     def _check_state(self, entries=True):
