@@ -379,5 +379,5 @@ class Tree:
 
         X = self._rows(X)
         indptr, indices = paths_of(self._nodes, self.depths, X, leaves_of(self._nodes, X, 1))
-        ones = aside_if_many(len(X), np.ones, len(indices), np.int64)
-        return aside_if_many(len(X), csr_matrix, (ones, indices, indptr), shape=(len(X), self.node_count))
+        ones = aside_if_many(len(indices), np.ones, len(indices), np.int64)
+        return aside_if_many(len(indices), csr_matrix, (ones, indices, indptr), shape=(len(X), self.node_count))
