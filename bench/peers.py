@@ -177,7 +177,7 @@ def compare(registered, scale, rounds):
 
 
 def kept_results(options):
-    """{name of a comparison: its results} from the file of an earlier run, without those of a busy machine."""
+    """{name of a comparison: its results} from the file of an earlier run."""
     path = Path(options.json)
     if not path.exists():
         return {}
@@ -187,19 +187,19 @@ def kept_results(options):
     kept = {}
     for result in found["results"]:
         kept.setdefault(result["comparison"], []).append(result)
-    return {name: each for name, each in kept.items() if not any(map(is_busy, each))}
+    return kept
 
 
 def about_run(options):
     return {"scale": options.scale, "rounds": options.rounds, "versions": versions()}
 
 
-def save(options, results):
+def save(options, kept):
     """Write the results so far, so that a run that is interrupted leaves those of the comparisons that it has ended."""
-    kept = about_run(options) | {"results": results}
+    found = about_run(options) | {"results": [result for each in kept.values() for result in each]}
     path = Path(options.json)
     partial = path.with_name(f"{path.name}.partial")
-    partial.write_text(json.dumps(kept, indent=1), "utf-8")
+    partial.write_text(json.dumps(found, indent=1), "utf-8")
     partial.replace(path)
 
 
@@ -222,12 +222,13 @@ def main():
     print("digits:", data.FOLDER if data.FOLDER.exists() else f"sets of their shape, as there is no {data.FOLDER}")
     print("median ratio peer / ours [least, greatest], time per query (or fit) ours : peer")
     kept = kept_results(options) if options.resume else {}
-    others = [result for name, of in kept.items() if options.only not in name for result in of]
     for each in COMPARISONS:
         if options.only in each.name:
-            results += kept.get(each.name) or compare(each, options.scale, options.rounds)
-            if options.json:
-                save(options, others + results)
+            if each.name not in kept or any(map(is_busy, kept[each.name])):
+                kept[each.name] = compare(each, options.scale, options.rounds)
+                if options.json:
+                    save(options, kept)
+            results += kept[each.name]
     if not results:
         parser.error(f"no comparison has {options.only!r} in its name")
     counted = [result["met"] for result in results if result["met"] is not None]

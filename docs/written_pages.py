@@ -140,6 +140,14 @@ def limits(path):
     return facts + table(head, rows) + "\n"
 
 
+def remark_on(result):
+    """What the table says of a comparison whose ratio alone would mislead."""
+    if not result["agree"]:
+        return f"answers differ: {result['remark']}"
+    _, ended, after = result["remark"].partition("the peer ended after ")
+    return f"ended after {after}" if ended else "busy machine" if result["others"] > 0.1 else ""
+
+
 def peers(path):
     found, dated = measured(path)
     versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
@@ -148,8 +156,7 @@ def peers(path):
         if "ratios" in result:
             ratios, (ours, theirs) = result["ratios"], result["seconds"]
             spread = f"{ratio(min(ratios))} to {ratio(max(ratios))}"
-            remark = "answers differ" if not result["agree"] else "busy machine" if result["others"] > 0.1 else ""
-            figures = [ratio(median(ratios)), spread, seconds(ours), seconds(theirs), remark]
+            figures = [ratio(median(ratios)), spread, seconds(ours), seconds(theirs), cell(remark_on(result))]
         elif "missing" in result:
             figures = ["", "", "", "", "not installed"]
         else:
