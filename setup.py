@@ -106,8 +106,7 @@ BUILD_INFO = BUILD / "include" / "build_info.h"
 
 FLAGS = ["-O1", "-ftrivial-auto-var-init=pattern"] if DEBUG else ["-O3"]
 FLAGS += ["-g" if SYMBOLS else "-g0"]
-# -fwrapv defines the overflow of signed integers, as the flags of Python's own build do. With -O1 in place of -O2, the
-# sanitizers of GCC 12 store 2 bytes of a mask of AVX-512 and read 4, so that kernels see lanes that do not exist.
+# -fwrapv defines the overflow of signed integers, as the flags of Python's own build do.
 SANITIZERS = [f"-fsanitize={SANITIZE}", "-fno-omit-frame-pointer", "-fwrapv", "-O2"] if SANITIZE else []
 FLAGS += ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-Wno-psabi"]
 # Unwind tables, which only debuggers and profilers read, would be a twentieth of the size of a module.

@@ -101,8 +101,16 @@ static inline vec_f max_f(vec_f a, vec_f b) { return _mm512_max_ps(a, b); }
 static inline vec_d max_d(vec_d a, vec_d b) { return _mm512_max_pd(a, b); }
 static inline vec_f fmadd_f(vec_f a, vec_f b, vec_f c) { return _mm512_fmadd_ps(a, b, c); }
 static inline vec_d fmadd_d(vec_d a, vec_d b, vec_d c) { return _mm512_fmadd_pd(a, b, c); }
-static inline uint32_t at_most_f(vec_f a, vec_f b) { return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
-static inline uint32_t at_most_d(vec_d a, vec_d b) { return _mm512_cmp_pd_mask(a, b, _CMP_LE_OQ); }
+/* The bits of a comparison; those above its lanes are 0. The instruction is written out, because GCC 12 may move a mask
+ * through memory, where it stores 2 bytes and reads 4. */
+static inline uint32_t bits_of_mask(__mmask16 mask)
+{
+    uint32_t bits;
+    __asm__("kmovw %1, %0" : "=r"(bits) : "k"(mask));
+    return bits;
+}
+static inline uint32_t at_most_f(vec_f a, vec_f b) { return bits_of_mask(_mm512_cmp_ps_mask(a, b, _CMP_LE_OQ)); }
+static inline uint32_t at_most_d(vec_d a, vec_d b) { return bits_of_mask(_mm512_cmp_pd_mask(a, b, _CMP_LE_OQ)); }
 #elif defined(__AVX2__) && defined(__FMA__)
 static inline vec_f max_f(vec_f a, vec_f b) { return _mm256_max_ps(a, b); }
 static inline vec_d max_d(vec_d a, vec_d b) { return _mm256_max_pd(a, b); }
@@ -218,8 +226,8 @@ FOLD(largest_d, vec_d, double, LANES_D, a > b ? a : b)
  * 2 x 255 x 127 does not fit, so that PRODUCT_OFFSET is 0, and the sign of code - 128 moves to the query's code:
  * 2 x 127 x 127 fits. add_differences adds the absolute differences of the row's and the query's codes, all 0..255. */
 #if defined(__AVX512BW__)
-static inline uint32_t at_least_i(vec_i a, vec_i b) { return _mm512_cmpge_epi32_mask((__m512i)a, (__m512i)b); }
-static inline uint32_t at_most_l(vec_l a, vec_l b) { return _mm512_cmple_epi64_mask((__m512i)a, (__m512i)b); }
+static inline uint32_t at_least_i(vec_i a, vec_i b) { return bits_of_mask(_mm512_cmpge_epi32_mask((__m512i)a, (__m512i)b)); }
+static inline uint32_t at_most_l(vec_l a, vec_l b) { return bits_of_mask(_mm512_cmple_epi64_mask((__m512i)a, (__m512i)b)); }
 static inline vec_l add_differences(vec_l s, const uint8_t *codes, int64_t query)
 {
     return s + (vec_l)_mm512_sad_epu8(_mm512_loadu_si512(codes), _mm512_set1_epi64(query));
@@ -453,7 +461,7 @@ static inline vec_b count_bytes(vec_b a)
         _mm512_shuffle_epi8(table, _mm512_and_si512((__m512i)(a >> 4), low)));
 }
 static inline vec_b sum_bytes(vec_b a) { return (vec_b)_mm512_sad_epu8((__m512i)a, _mm512_setzero_si512()); }
-static inline uint32_t at_most_b(vec_b a, vec_b b) { return _mm512_cmple_epu64_mask((__m512i)a, (__m512i)b); }
+static inline uint32_t at_most_b(vec_b a, vec_b b) { return bits_of_mask(_mm512_cmple_epu64_mask((__m512i)a, (__m512i)b)); }
 #elif defined(__AVX2__) && LANES_D == 4
 static inline vec_b count_bytes(vec_b a)
 {
