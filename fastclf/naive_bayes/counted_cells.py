@@ -4,6 +4,7 @@ import numpy as np
 
 from .._categories import codes_of, sorted_categories
 from .._state_table import Array, Dict, SizeOf
+from ..sums.layout import row_sums
 from .distributions import Distribution, by_column, log_dirichlet, log_share, ones_or, without
 from .joints import Linear, add_table, joined_tables, kernels
 from .mdl_cuts import mdl_cuts
@@ -141,7 +142,7 @@ class Bernoulli(Categorical):
         """The Linear for given log probabilities of 1 and of 0."""
         always = absent == -np.inf
         absent = np.where(always, 0, absent) if always.any() else absent
-        return Linear(there - absent, absent.sum(axis=1), always)
+        return Linear(there - absent, row_sums(absent), always)
 
     @staticmethod
     def left_size(state, count):

@@ -195,6 +195,23 @@ class MultinomialNB(DiscreteBayes, shortcuts=True):
         return Linear(self.feature_log_prob_)
 
 
+def _sums_of_others(counts):
+    """For each row of counts the sum of all other rows, added up, because subtraction from a total loses digits."""
+    others = np.zeros_like(counts)
+    if len(counts) > counts.shape[1]:
+        np.cumsum(counts[:-1], axis=0, out=others[1:])
+        others[:-1] += np.cumsum(counts[:0:-1], axis=0)[::-1]
+        return others
+    # few long rows: one operation for each row is faster than np.cumsum
+    for i in range(1, len(counts)):
+        np.add(others[i - 1], counts[i - 1], out=others[i])
+    behind = np.zeros(counts.shape[1])
+    for i in range(len(counts) - 1, 0, -1):
+        behind += counts[i]
+        others[i - 1] += behind
+    return others
+
+
 @document
 class ComplementNB(DiscreteBayes, shortcuts=True):
     """Naive Bayes by the counts of all other classes: scikit-learn's ComplementNB.
@@ -241,13 +258,12 @@ class ComplementNB(DiscreteBayes, shortcuts=True):
 
     def _estimate(self, state, alpha):
         counts = state["feature_count_"]
-        # a class's complement, the counts of all other classes, is a sum, because subtraction from the total would lose
-        # digits
-        before, behind = (np.cumsum(part, axis=0) for part in (counts[:-1], counts[:0:-1]))
-        none = np.zeros((1, counts.shape[1]))
-        others = np.concatenate([none, before]) + np.concatenate([behind[::-1], none]) + alpha
-        shares = divide(others, others.sum(axis=1, keepdims=True))
-        weights = -np.log(np.maximum(shares, np.finfo(np.float64).tiny))
+        weights = _sums_of_others(counts)
+        weights += alpha
+        total = weights.sum(axis=1, keepdims=True)
+        np.divide(weights, total, out=weights, where=total != 0)
+        np.maximum(weights, np.finfo(np.float64).tiny, out=weights)
+        np.negative(np.log(weights, out=weights), out=weights)
         if self.norm:
             weights = divide(weights, weights.sum(axis=1, keepdims=True))
         return {"feature_log_prob_": weights, "feature_all_": counts.sum(axis=0)}

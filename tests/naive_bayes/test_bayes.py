@@ -401,6 +401,15 @@ def test_a_complement_without_counts_has_large_weights_and_no_answer_is_nan(norm
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
 
 
+@pytest.mark.parametrize(("n_classes", "d"), [(2, 1), (2, 30), (30, 2), (30, 30)])
+def test_weights_of_a_complement_count_all_other_classes(rng, n_classes, d):
+    X, y = rng.exponential(size=(90, d)), np.arange(90) % n_classes
+    weights = ComplementNB(alpha=0.5).fit(X, y).feature_log_prob_
+    for k in range(n_classes):
+        others = X[y != k].sum(axis=0) + 0.5
+        np.testing.assert_allclose(weights[k], -np.log(others / others.sum()), rtol=1e-12, atol=1e-14)
+
+
 def test_one_class_alone_has_its_prior_in_a_complement():
     X = np.array([[1, 2], [3, 0]])
     ours, theirs = (kind().fit(X, [7, 7]) for kind in (ComplementNB, naive_bayes.ComplementNB))
