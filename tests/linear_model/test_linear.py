@@ -108,6 +108,61 @@ def test_of_many_equal_scores_the_first_class_wins(rng, n_rows, n_classes):
         assert found.tolist() == [weights.argmax()] * n_rows
 
 
+def near_ties(X, coef, intercept):
+    """Classes that float32 does not tell apart: their scores differ in the tenth digit."""
+    close = coef[:1] + 1e-10 * coef
+    return X, close, np.zeros(len(coef))
+
+
+SCREENED = {
+    "plain": lambda X, coef, intercept: (X, coef, intercept),
+    "near ties": near_ties,
+    "near ties by intercepts": lambda X, coef, intercept: (X, 0 * coef, 1 + 1e-12 * intercept),
+    "equal classes": lambda X, coef, intercept: (X, coef[[0] * len(coef)], intercept[[0] * len(coef)]),
+    "whole numbers": lambda X, coef, intercept: (X.round(0), coef.round(0), intercept.round(0)),
+    "far intercepts": lambda X, coef, intercept: (X, coef, 1e9 + intercept),
+    "cancelling": lambda X, coef, intercept: (1e6 + X, np.tile(coef[:, :1], coef.shape[1]) - 1e-6 * coef, intercept),
+    "tiny rows": lambda X, coef, intercept: (X * X.dtype.type(1e-30), coef, 1e-38 * intercept),
+    "subnormal products": lambda X, coef, intercept: (X * X.dtype.type(1e-24), 1e-20 * coef, 0 * intercept),
+    "weights that float32 lacks": lambda X, coef, intercept: (X, 1e-60 * coef, 0 * intercept),
+    "squares that float32 lacks": lambda X, coef, intercept: (X * X.dtype.type(1e25), coef, intercept),
+    "products that float32 lacks": lambda X, coef, intercept: (X * X.dtype.type(1e18), 1e30 * coef, intercept),
+    "huge weights": lambda X, coef, intercept: (X, 1e200 * coef, intercept),
+    "huge intercepts": lambda X, coef, intercept: (X, coef, 1e200 * intercept),
+    "one huge row": lambda X, coef, intercept: (np.where(np.arange(len(X))[:, None] == 1, 1e38, X), coef, intercept),
+}
+
+
+@pytest.mark.parametrize("level", _simd.available())
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kind", SCREENED)
+def test_classes_found_by_a_screen_have_the_largest_exact_scores(rng, monkeypatch, level, dtype, kind):
+    kernels = _simd.load("linear_model._scores", level)
+    monkeypatch.setattr(scores, "kernels", kernels)
+    for n, d, n_classes in ((1, 1, 2), (7, 3, 2), (9, 1, 40), (31, 5, 16), (100, 40, 17), (170, 33, 33), (64, 130, 70)):
+        X, coef, intercept = SCREENED[kind](*problem(rng, n, d, n_classes, dtype))
+        monkeypatch.setattr(scores, "_MANY_CLASSES", 1 << 60)
+        expected = linear_codes(X, coef, intercept)
+        np.testing.assert_array_equal(expected, winners(linear_scores(X, coef, intercept)))
+        monkeypatch.setattr(scores, "_MANY_CLASSES", 2)
+        monkeypatch.setattr(scores, "_LEAST_PRODUCTS", 0)
+        np.testing.assert_array_equal(linear_codes(X, coef, intercept), expected)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_screen_lets_no_bad_number_pass(rng, monkeypatch, dtype, bad):
+    monkeypatch.setattr(scores, "_LEAST_PRODUCTS", 0)
+    X, coef, intercept = problem(rng, 50, 6, 20, dtype)
+    coef[:, 2] = 0
+    model = Fitted().with_weights(coef, intercept)
+    for place in ((0, 0), (17, 2), (49, 5)):
+        wrong = X.copy()
+        wrong[place] = bad
+        with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
+            model.predict(wrong)
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("weight", [0.0, 1.0])
 def test_what_is_not_finite_is_refused_wherever_it_is(rng, bad, weight):
