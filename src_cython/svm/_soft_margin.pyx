@@ -4,12 +4,13 @@
 #     its dual:    max over 0 <= alpha_i <= U_i of  sum_i alpha_i - |v|^2 / 2 - sum_i r_i alpha_i^2 / 2,
 #                  v = sum_i alpha_i y_i x_i,     p = 1: U_i = c_i, r_i = 0;     p = 2: U_i = inf, r_i = 1 / (2 c_i)
 #
-# All sums are of doubles, in the order of the rows. `indices` and `data` have at least one entry. The w of `descend`
-# has d + 1 numbers for d columns: the last one is the weight of a column that is `bias` in every row.
+# All sums are of doubles, those over rows in the order of the rows. `indices` and `data` have at least one entry. The w
+# of `descend` has d + 1 numbers for d columns: the last one is the weight of a column that is `bias` in every row.
 from cython cimport floating
 from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
+from linear_model._samples cimport dot_sparse
 from _vector cimport (
     LANES_D, differs_d, fmadd_d, max_d, require, spread_d, sum_d, unless_positive, vec_d, widen,
 )
@@ -386,21 +387,22 @@ def descend_sparse(
     Py_ssize_t n_epochs,
 ):
     """Minimise over the alphas of sparse rows in up to n_visits visits, n_epochs epochs; returns the ended epochs."""
-    cdef Py_ssize_t i, e, d = len(epochs.w) - 1, n_ended = 0
-    cdef double change
+    cdef Py_ssize_t i, e, begin, d = len(epochs.w) - 1, n_ended = 0
+    cdef double score, change
     cdef bint kept
     cdef descent_t s = as_descent(epochs, indptr.shape[0] - 1, d)
+    cdef const int* index = <const int*> &indices[0]
+    cdef const floating* x = &data[0]
     with nogil:
         while n_visits > 0 and n_ended < n_epochs and not s.done:
             n_visits -= 1
             i = drawn(&s)
-            change = s.bias * s.w[d]
-            for e in range(indptr[i], indptr[i + 1]):
-                change += data[e] * s.w[indices[e]]
-            change = step(&s, i, change, &kept)
+            begin = indptr[i]
+            score = dot_sparse(s.w, x + begin, index + begin, indptr[i + 1] - begin)
+            change = step(&s, i, score + s.bias * s.w[d], &kept)
             if change != 0:
-                for e in range(indptr[i], indptr[i + 1]):
-                    s.w[indices[e]] += change * data[e]
+                for e in range(begin, indptr[i + 1]):
+                    s.w[index[e]] += change * x[e]
                 s.w[d] += change * s.bias
             n_ended += passed(&s, kept)
     tell(&s, epochs)
