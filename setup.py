@@ -67,9 +67,8 @@ SAME_AT_V3 = {
     "svm._soft_margin",
 }
 
-# The kernels of codes, which products of bytes make faster. A level has all of them or none: one adds an offset to
-# codes, the others subtract it.
-CODES = {"neighbors._cells_build", "neighbors._cells_search", "neighbors._code_scan", "neighbors._encode"}
+# The kernels of codes, which products of bytes make faster.
+CODES = {"neighbors._cells_build", "neighbors._cells_search", "neighbors._code_scan"}
 
 # {level: (suffix of a module's name, compiler flags, the kernels that are compiled for the level)}
 LEVELS = {

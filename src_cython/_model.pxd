@@ -84,6 +84,7 @@ ctypedef int (*smo_step_f)(const dual_t*, Py_ssize_t, Py_ssize_t, const double*,
 ctypedef struct query_codes_t:
     unsigned char* code          # (n rounded up to a multiple of 4, width) the code of each query, `width` bytes
     double* base
+    double* total
     double* slack
     double* length
     double* per

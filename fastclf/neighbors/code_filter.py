@@ -110,9 +110,8 @@ class CodedQueries(NamedTuple):
     # (n_queries rounded up to a multiple of 4, number of bytes of a code) uint8: the code of each query; zeros for
     # padding
     code: np.ndarray
-    # (n_queries,) float64: the query's term of the limit below which the inner product of its code and a row's code
-    # rules the row out
-    base: np.ndarray
+    base: np.ndarray  # (n_queries,) float64: half the squared norm of each query's code; 0 for 'dot'
+    total: np.ndarray  # (n_queries,) float64: the sum of each query's code
     slack: np.ndarray  # (n_queries,) float64: an upper bound of the error of each query's code, in steps of the codes
     length: np.ndarray  # (n_queries,) float64: for 'dot' the norm of each query's code
     per: np.ndarray  # (n_queries,) float64: the factor that converts a distance from the query into steps of the codes
@@ -230,7 +229,7 @@ class Filter(Scan):
         return max(4, min(256, (1 << 16) // k))
 
     def _query_bytes(self, k):
-        return 16 * k + 12 * _list_capacity(k) + 2 * self.width + 48
+        return 16 * k + 12 * _list_capacity(k) + 2 * self.width + 56
 
     def _queries(self, search):
         plain = super()._queries(search)
@@ -238,7 +237,7 @@ class Filter(Scan):
         coder, norm2, inner = self.coder, plain.query_norm2, self.metric.name == "dot"
         code = aligned((n_queries + -n_queries % 4, self.width), np.uint8)
         code[n_queries:] = 0
-        queries = CodedQueries(plain, code, *np.empty((5, n_queries)))
+        queries = CodedQueries(plain, code, *np.empty((6, n_queries)))
         if inner:
             # Queries for 'dot' are scaled to norm 1, not centred, and coded twice: first with a step that is certain to
             # clip no coordinate, to find the largest code, then with the smallest step that clips none.

@@ -256,6 +256,7 @@ cdef inline void choose_query(
     f_one[0] = f[0]
     f_one.query_code = f.query_code + query * f.width
     f_one.query_base = f.query_base + query
+    f_one.query_total = f.query_total + query
     f_one.query_slack = f.query_slack + query
     f_one.query_length = f.query_length + query
     f_one.query_per = f.query_per + query

@@ -20,8 +20,9 @@ ctypedef struct filter_t:
     const float* length
     # (n_queries + padding, number of bytes of a code): the codes of the queries: int8, or for manhattan bytes of 1..255
     const unsigned char* query_code
-    # (n_queries,): each query's term in the largest key, a measure of the distance of codes, that a candidate may have
+    # (n_queries,): half the squared norm of each query's code; for dot 0; not read for manhattan
     const double* query_base
+    const double* query_total       # (n_queries,): the sum of each query's code
     const double* query_slack       # (n_queries,): an upper bound of the coding error of each query
     const double* query_length      # (n_queries,), for dot: the norm of each query's code
     const double* query_per         # (n_queries,): the factor that converts a distance into units of the codes' step
@@ -54,6 +55,7 @@ cdef inline int fill_filter(filter_t* f, index, state) except -1:
     cdef const float[::1] length = index.length
     cdef const unsigned char[:, ::1] query_code = state.codes.code
     cdef const double[::1] query_base = state.codes.base
+    cdef const double[::1] query_total = state.codes.total
     cdef const double[::1] query_slack = state.codes.slack
     cdef const double[::1] query_length = state.codes.length
     cdef const double[::1] query_per = state.codes.per
@@ -73,6 +75,7 @@ cdef inline int fill_filter(filter_t* f, index, state) except -1:
     f.length = &length[0]
     f.query_code = &query_code[0, 0]
     f.query_base = &query_base[0]
+    f.query_total = &query_total[0]
     f.query_slack = &query_slack[0]
     f.query_length = &query_length[0]
     f.query_per = &query_per[0]
@@ -107,8 +110,9 @@ cdef inline void prepare_codes(
     cdef query_codes_t codes
     cdef const double* norm2 = NULL
     codes.code = <unsigned char*> piece(scratch, padded * model.neighbors.width)
-    codes.base = <double*> piece(scratch, 5 * padded * <Py_ssize_t> sizeof(double))
-    codes.slack = codes.base + padded
+    codes.base = <double*> piece(scratch, 6 * padded * <Py_ssize_t> sizeof(double))
+    codes.total = codes.base + padded
+    codes.slack = codes.total + padded
     codes.length = codes.slack + padded
     codes.per = codes.length + padded
     codes.shift = codes.per + padded
@@ -130,7 +134,7 @@ cdef inline void prepare_codes(
     f.width, f.code, f.half = model.neighbors.width, model.neighbors.code, model.neighbors.half
     f.rows = NULL
     f.slack, f.length = model.neighbors.slack, model.neighbors.length
-    f.query_code, f.query_base, f.query_slack, f.query_length = codes.code, codes.base, codes.slack, codes.length
-    f.query_per, f.query_shift = codes.per, codes.shift
+    f.query_code, f.query_base, f.query_total, f.query_slack = codes.code, codes.base, codes.total, codes.slack
+    f.query_length, f.query_per, f.query_shift = codes.length, codes.per, codes.shift
     f.capacity = f.n_best = capacity
     f.n_measured = f.n_refined = 0

@@ -14,7 +14,7 @@ from neighbors._measure cimport measure, measure_waiting
 from neighbors._metrics cimport cosine_t, dot_t, euclidean_t, manhattan_t
 from neighbors._search cimport search_t
 from _vector cimport (
-    LANES_F, add_products, at_least_i, lowest_bit, prefetch, require, spread_i, vec_d, vec_f, vec_i,
+    LANES_F, PRODUCT_OFFSET, add_products, at_least_i, lowest_bit, prefetch, require, spread_i, vec_d, vec_f, vec_i,
 )
 from fastclf._heap cimport precedes, push
 from neighbors._raw_queries cimport PY_SSIZE_T_MAX
@@ -58,17 +58,16 @@ cdef inline int key_limit(
     A row of the block with a larger key is farther away than tau.
     """
     cdef double slack = f.slack[block], limit
+    # the part of a key that is the same for all rows, with the offset of products of unsigned bytes
+    cdef double base = f.query_base[query] + PRODUCT_OFFSET * f.query_total[query]
     if coded_t is dot_t:
-        limit = (
-            reached + f.query_slack[query] * (f.length[block] - 1) + f.query_length[query] * slack
-            - f.query_base[query]
-        )
+        limit = reached + f.query_slack[query] * (f.length[block] - 1) + f.query_length[query] * slack - base
         limit = limit + 1e-12 * (1 + (limit if limit > 0 else -limit))
     elif coded_t is manhattan_t:
         limit = (reached + slack) * (1 + 1e-12)
     else:
         limit = reached + slack
-        limit = 0.5 * limit * limit * (1 + 1e-12) - f.query_base[query]
+        limit = 0.5 * limit * limit * (1 + 1e-12) - base
     if not limit < INT_MAX:
         return INT_MAX
     return <int> floor(limit) if limit > -INT_MAX else -INT_MAX

@@ -13,7 +13,7 @@ from neighbors._metrics cimport DOT, MANHATTAN
 from neighbors._panel_layout cimport PANEL_BYTES, ROWS_F
 from neighbors._raw_queries cimport metrics_of
 from _model cimport encode_f, model_t, piece, query_codes_t
-from _vector cimport LANES_F, PRODUCT_OFFSET, fmadd_f, require, spread_f, sqrt_f, sum_f, vec_f
+from _vector cimport LANES_F, fmadd_f, require, spread_f, sqrt_f, sum_f, vec_f
 
 
 cdef inline void project(
@@ -277,10 +277,10 @@ def encode(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, index):
 cdef void code_queries(
     const coder_t* c, const double* query, const double* norm2, Py_ssize_t n, const query_codes_t* out
 ) noexcept nogil:
-    """Write the codes of n queries, out.base, out.slack, and out.length = |c|.
+    """Write the codes c of n queries, out.base, out.total, out.slack, and out.length = |c|.
 
-    A code is int8, or for manhattan a byte of 1..255. out.base is the term that `key_limit` subtracts: the offset of
-    products of unsigned bytes, plus half of |c|^2 unless the codes are for inner products.
+    A code is int8, or for manhattan a byte of 1..255. out.base is half of |c|^2, or 0 if the codes are for inner
+    products; out.total is the sum of c.
     """
     cdef float slack[ROWS_F]
     cdef float length[ROWS_F]
@@ -299,18 +299,19 @@ cdef void code_queries(
                 out.code[(row + r) * c.n_codes + j] = <unsigned char> (value + 128 if c.absolute else value & 255)
             out.slack[row + r] = slack[r]
             out.length[row + r] = sqrt(square) * (1 + 1e-12)
-            out.base[row + r] = (0 if c.inner else 0.5 * square) + PRODUCT_OFFSET * <double> total
+            out.base[row + r] = 0 if c.inner else 0.5 * square
+            out.total[row + r] = total
         row += ROWS_F
 
 
 def encode_queries(const double[:, ::1] query, coder, const double[::1] norm2, queries, bint inner):
-    """Write the codes of queries, and `base`, `slack` and `length` of a CodedQueries of `neighbors/code_filter.py`."""
+    """Write `code`, `base`, `total`, `slack` and `length` of a CodedQueries of `fastclf/neighbors/code_filter.py`."""
     cdef coder_t c
     cdef query_codes_t out
     cdef unsigned char[:, ::1] code = queries.code
-    cdef double[::1] base = queries.base, slack = queries.slack, length = queries.length
+    cdef double[::1] base = queries.base, total = queries.total, slack = queries.slack, length = queries.length
     cdef tuple _kept = fill_coder(&c, coder, inner, query.shape[1], code.shape[1])
-    out.code, out.base, out.slack, out.length = &code[0, 0], &base[0], &slack[0], &length[0]
+    out.code, out.base, out.total, out.slack, out.length = &code[0, 0], &base[0], &total[0], &slack[0], &length[0]
     with nogil:
         code_queries(&c, &query[0, 0], NULL if norm2 is None else &norm2[0], query.shape[0], &out)
 
