@@ -266,7 +266,7 @@ class Help:
         dual = self.dual
         total, square = dual.total(), dual.square()
         length = np.sqrt(max(0.0, float(dual.gram.diagonal(dual.rows).max())))
-        if total > 0 and not square >= (_LEAST_MARGIN * length * total) ** 2:
+        if total > 0 and not square > (_LEAST_MARGIN * length * total) ** 2:  # both are 0 where the kernel is
             raise Inseparable(np.sqrt(max(square, 0.0)) / total, self._twins())
 
     def _twins(self):

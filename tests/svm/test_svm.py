@@ -295,6 +295,15 @@ def test_a_hard_margin_without_an_optimum_is_told(rng):
         SVC(kernel="precomputed", C=np.inf).fit(K, y)
 
 
+@pytest.mark.parametrize("kernel", ["linear", "poly", "sigmoid"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("scale", [0, 1e-200])
+def test_rows_whose_kernel_is_zero_have_no_hard_margin(kernel, fit_intercept, scale):
+    X = scale * np.arange(120.0).reshape(40, 3)
+    with pytest.raises(ValueError, match="no hyperplane separates the classes"):
+        SVC(C=np.inf, kernel=kernel, gamma=1.0, fit_intercept=fit_intercept).fit(X, np.arange(40) % 2)
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "sigmoid"])
 def test_the_one_error_is_all_that_a_hard_margin_tells(rng, kernel):
