@@ -76,6 +76,18 @@ def predict_float32(scale, threads):
     return predict(scale, threads, "float32")
 
 
+@comparison("linear, predict 20000 x 94, 138 classes, float64", sklearn=1.5)
+def predict_many(scale, threads, dtype="float64"):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((int(20_000 * scale), 94)).astype(dtype)
+    return predicted(X, (X @ rng.standard_normal((94, 138))).argmax(axis=1), threads, [X])
+
+
+@comparison("linear, predict 20000 x 94, 138 classes, float32", sklearn=1)
+def predict_many_float32(scale, threads):
+    return predict_many(scale, threads, "float32")
+
+
 @comparison("linear, predict one row of 64", threads=(1,), sklearn=5)
 def predict_row(scale, threads):
     X, y = data.hyperplane(10_000, 64)
