@@ -29,6 +29,10 @@ _FIRST_PRODUCTS = 1 << 20
 _LOGGED_SAMPLES = 1 << 16
 # The number of scores and features in a block of rows whose losses are computed together.
 _JUDGED_NUMBERS = 1 << 20
+# LEARNERS: as in `_samples.pxd`, the number of hyperplanes whose weights of a feature lie side by side.
+# _FEWEST_INTERLEAVED: with fewer hyperplanes than this, each is trained for itself.
+LEARNERS = 8
+_FEWEST_INTERLEAVED = 3
 # The names of the arrays that have an entry for each hyperplane of a learner, in the order of a `Judge`'s fields.
 _OF_HYPERPLANES = ("positive", "up", "down")
 
@@ -105,13 +109,17 @@ class Samples:
 class Hyperplanes:
     """Separating hyperplanes (w, b), which compiled code reads and changes."""
 
-    w: np.ndarray  # (n, d), float64: the weight vectors of n hyperplanes for d features
+    # (n, d), float64: the weight vectors of n hyperplanes for d features. If `interleaved`, (n_blocks * d, LEARNERS):
+    # for each LEARNERS hyperplanes their weights of a feature side by side, and numbers that nobody reads if there are
+    # fewer
+    w: np.ndarray
     b: np.ndarray  # (n,), float64: the intercept of each hyperplane
     positive: np.ndarray  # (n,), int32: the index of the class on each hyperplane's positive side
     # (n,), float64: for each hyperplane, the step factor for rows of its positive class or, in joint learning, of class
     # k for hyperplane k
     up: np.ndarray
     down: np.ndarray  # (n,), float64: for each hyperplane, the step factor for rows that are not of its positive class
+    interleaved: bool = False
 
 
 @dataclass(slots=True)
@@ -198,12 +206,12 @@ class Learner:
     def __init__(self, positive, w, b, up, down):
         self.positive, self.up, self.down, self.mistakes = positive, up, down, 0
         self.w, self.b, self.first_w, self.first_b, self.first_t = w, b, w, b, 0
-        self.lag_w, self.lag_b = np.zeros_like(w), np.zeros_like(b)
+        self.lag_w, self.lag_b = np.zeros(w.shape), np.zeros(b.shape)
         self.n_iter, self.t, self.margin, self.clean, self.reason = 0, 0, np.nan, False, ""
         # whether the stopping rule of scikit-learn, by which the loss must keep falling, has ended the training
         self.ended_by_loss = False
         self.best, self.pocket = np.inf, (w, b)
-        self.scale, self.due, self.paid = np.ones(len(w)), np.zeros(len(w)), np.zeros_like(w)
+        self.scale, self.due, self.paid = np.ones(len(w)), np.zeros(len(w)), np.zeros(w.shape)
         self.log = []
         self._least, self._stale = np.inf, 0
 
@@ -238,7 +246,7 @@ def count_wrong(samples, judged, plan, learner, w, b, limit=np.inf, by_class=Fal
     """
     samples = replace(samples, order=judged)
     up, down = (learner.up, learner.down) if by_class else np.ones((2, len(w)))
-    hyperplanes = Hyperplanes(w, b, learner.positive, up, down)
+    hyperplanes = Hyperplanes(np.ascontiguousarray(w), b, learner.positive, up, down)
     wrong, margin = np.zeros(1), np.full(1, np.inf)
     for start, stop in ranges(0, len(samples), samples.first_range(len(w))):
         kernels.count_wrong(samples.data, samples, hyperplanes, plan.joint, start, stop, wrong, margin)
@@ -255,16 +263,40 @@ class Group:
         self.samples = copy.copy(samples)
         self.members, self.held_out, self.plan, self.progress = members, held_out, plan, progress
         self.n = len(samples.codes) if members is None else len(members)
+        self.hyperplanes = None
         self.rng = np.random.default_rng(plan.seed)
+        # Whether the weights of several learners may be interleaved, which the plainest epochs on sparse rows can take.
+        # To copy a weight into its place and out of it takes longer than some visits of an entry.
+        self._may_interleave = (
+            samples.indptr is not None
+            and samples.data.size * (1 if plan.one_epoch else 8) >= 4 * samples.d
+            and plan.penalty is None
+            and plan.average == "none"
+            and plan.order != "batch"
+            and not plan.joint
+        )
         self._gather(learners, learners[0].t, square)
 
     def _gather(self, learners, t, square):
-        """Join the arrays of all learners, for compiled code; t: the next sample's number since the training began."""
-        self.learners = learners
-        plan, joined = self.plan, lambda name: np.concatenate([getattr(learner, name) for learner in learners])
-        w = aligned((sum(len(learner.w) for learner in learners), self.samples.d), np.float64)
-        w[:] = joined("w")
-        self.hyperplanes = Hyperplanes(w, joined("b"), joined("positive"), joined("up"), joined("down"))
+        """Join the arrays of learners, for compiled code; t: the next sample's number since the training began.
+
+        Later the learners are those of the group that go on; the others then keep what they have learned.
+        """
+        plan, interleaved = self.plan, self._may_interleave and len(learners) >= _FEWEST_INTERLEAVED
+        n, d = len(learners) * len(learners[0].w), self.samples.d
+        shape, copied = (-(-n // LEARNERS) * d, LEARNERS) if interleaved else (n, d), []
+        if self.hyperplanes is not None and self.hyperplanes.interleaved == interleaved:
+            learners, w = self._moved_up(learners), self.hyperplanes.w[: shape[0]]
+        else:
+            w, copied = aligned(shape, np.float64, np.zeros), learners
+
+        def joined(name):
+            return np.concatenate([getattr(learner, name) for learner in learners])
+
+        self.learners, self.hyperplanes = learners, Hyperplanes(w, *map(joined, ("b", *_OF_HYPERPLANES)), interleaved)
+        for i, learner in enumerate(copied):
+            if learner.w.any():
+                self._weights_of(i)[:] = learner.w
         averaged = plan.average == "averaged"
         self.epoch = Epoch(
             joint=plan.joint,
@@ -287,15 +319,35 @@ class Group:
             self.shrinking = Shrinking(*plan.penalty, joined("scale"), square, size, joined("due"), joined("paid"))
         self._scatter()
 
-    def _scatter(self):
-        """Make the arrays of the learners views of parts of the concatenated arrays.
+    def _moved_up(self, going):
+        """Move the weights of the learners that go on to the first places; returns the learners in that order.
 
-        A learner that stops leaves the group. The others then get new arrays, so that its own remain as they are.
+        The others get copies of theirs.
         """
+        n, stay = len(going), set(going)
+        left = [i for i, learner in enumerate(self.learners) if learner not in stay]
+        for i in left:
+            self.learners[i].w = self.learners[i].w.copy()
+        order = self.learners[:n]
+        late = (learner for learner in self.learners[n:] if learner in stay)
+        for i, learner in zip(left, late):
+            self._weights_of(i)[:] = learner.w
+            order[i] = learner
+        return order
+
+    def _weights_of(self, i):
+        """The part of the joined weights that belongs to learner i, of the shape of its own."""
+        w, n = self.hyperplanes.w, len(self.learners[0].w)
+        if self.hyperplanes.interleaved:
+            return w.reshape(-1, self.samples.d, LEARNERS)[i // LEARNERS, :, i % LEARNERS][None]
+        return w[i * n : (i + 1) * n]
+
+    def _scatter(self):
+        """Make the arrays of the learners views of parts of the joined arrays."""
         n = len(self.learners[0].w)
         for i, learner in enumerate(self.learners):
             part = slice(i * n, (i + 1) * n)
-            learner.w, learner.b = self.hyperplanes.w[part], self.hyperplanes.b[part]
+            learner.w, learner.b = self._weights_of(i), self.hyperplanes.b[part]
             if self.epoch.lag_w is not None:
                 learner.lag_w, learner.lag_b = self.epoch.lag_w[part], self.epoch.lag_b[part]
             if self.plan.penalty is not None:
@@ -389,7 +441,7 @@ class Group:
         """A generator: learn all samples of an epoch; returns whether the callback has ended the training."""
         epoch, samples, voted = self.epoch, self.samples, self.plan.average == "voted"
         samples.order = self._order()
-        first, most = samples.first_range(len(self.hyperplanes.w)), _LOGGED_SAMPLES if voted else None
+        first, most = samples.first_range(len(self.hyperplanes.b)), _LOGGED_SAMPLES if voted else None
         for start, stop in ranges(0, self.n, first, most):
             if voted:
                 epoch.begin_log(stop - start)
@@ -502,7 +554,7 @@ def weights_kept(learner, plan):
         return (t * learner.w - learner.lag_w) / t, (t * learner.b - learner.lag_b) / t
     if plan.average == "pocket":
         return learner.pocket
-    return learner.w * learner.scale[:, None], learner.b
+    return learner.w if plan.penalty is None else learner.w * learner.scale[:, None], learner.b
 
 
 def judged(samples, members, plan, learners, kept):

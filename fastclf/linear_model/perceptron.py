@@ -327,11 +327,10 @@ class Perceptron(SparsifiableClassifier):
         radius = np.sqrt((2 if plan.joint else 1) * (square + plan.intercept))
         if before is not None:
             radius = np.fmax(np.max(before["radius_"]), radius)
-        norms = [_norm(np.append(w, b)) for w, b in kept]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             margins = [
-                learner.margin / norm if learner.margin > 0 and before is None else np.nan
-                for learner, norm in zip(learners, norms)
+                learner.margin / _norm(np.append(w, b)) if learner.margin > 0 and before is None else np.nan
+                for learner, (w, b) in zip(learners, kept)
             ]
             proves = proves and 1e-140 < radius < np.inf
             bounds = [(radius / margin) ** 2 if proves else np.nan for margin in margins]

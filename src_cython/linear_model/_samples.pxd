@@ -16,6 +16,7 @@ cdef extern from "linear_model/dot.h" nogil:
 
 cdef enum:
     AHEAD = 16  # a dense row is prefetched this number of samples before it is processed
+    LEARNERS = 8  # the number of hyperplanes whose weights of a column lie side by side; 8 doubles fill a cache line
 
 ctypedef struct rows_t:
     Py_ssize_t d
@@ -37,6 +38,9 @@ ctypedef struct hyperplanes_t:
     Py_ssize_t n           # the number of hyperplanes: 1, or the number of classes
     const int* positive    # (n,): the index of the class on each hyperplane's positive side
     double* w              # (n, d): the weight vector w of each of n hyperplanes
+    # whether w is of shape (n_blocks, d, LEARNERS) instead, in blocks of LEARNERS hyperplanes, of which the last may
+    # have fewer
+    bint interleaved
     double* b              # (n,): the intercept of each of n hyperplanes
     # (n,): the class weight of each hyperplane's positive class, a factor of its steps on samples of this class; in
     # joint learning, where hyperplane k belongs to class k, the weight of class k
@@ -101,6 +105,38 @@ cdef inline double dot_sparse(const double* w, const floating* x, const int* ind
     for j in range(n & ~<Py_ssize_t> 3, n):
         s0 += w[index[j]] * x[j]
     return (s0 + s2) + (s1 + s3)
+
+
+cdef inline void dot_each(
+    const double* w, const floating* x, const int* index, Py_ssize_t n, double* out
+) noexcept nogil:
+    """Write the inner products of a sparse row and LEARNERS hyperplanes, whose weights w are interleaved.
+
+    Each is summed as in `dot_sparse`. x is NULL if all entries of the row are 1.
+    """
+    cdef Py_ssize_t j, k
+    cdef const double* v
+    cdef vec_d s0, s1, s2, s3
+    for k in range(LEARNERS // LANES_D):
+        v = w + k * LANES_D
+        s0 = s1 = s2 = s3 = spread_d(0)
+        if x == NULL:
+            for j in range(0, n - 3, 4):
+                s0 += load(v + <Py_ssize_t> LEARNERS * index[j])
+                s1 += load(v + <Py_ssize_t> LEARNERS * index[j + 1])
+                s2 += load(v + <Py_ssize_t> LEARNERS * index[j + 2])
+                s3 += load(v + <Py_ssize_t> LEARNERS * index[j + 3])
+            for j in range(n & ~<Py_ssize_t> 3, n):
+                s0 += load(v + <Py_ssize_t> LEARNERS * index[j])
+        else:
+            for j in range(0, n - 3, 4):
+                s0 += load(v + <Py_ssize_t> LEARNERS * index[j]) * spread_d(x[j])
+                s1 += load(v + <Py_ssize_t> LEARNERS * index[j + 1]) * spread_d(x[j + 1])
+                s2 += load(v + <Py_ssize_t> LEARNERS * index[j + 2]) * spread_d(x[j + 2])
+                s3 += load(v + <Py_ssize_t> LEARNERS * index[j + 3]) * spread_d(x[j + 3])
+            for j in range(n & ~<Py_ssize_t> 3, n):
+                s0 += load(v + <Py_ssize_t> LEARNERS * index[j]) * spread_d(x[j])
+        (<vec_d*> out)[k] = (s0 + s2) + (s1 + s3)
 
 
 cdef inline double dot(const double* w, const floating* x, const int* index, Py_ssize_t n) noexcept nogil:

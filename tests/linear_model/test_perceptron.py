@@ -112,6 +112,40 @@ def test_frequent_mistakes_change_nothing_but_the_time(rng, d, dtype):
         assert model.n_mistakes_ == len(mistakes) > 900
 
 
+@pairwise_grid(
+    n_classes=[3, 8, 9, 20],
+    dtype=[np.float32, np.float64],
+    ones=[False, True],
+    weights=[None, "samples", "classes"],
+    parameters=[
+        {"max_iter": 7},
+        {"order": "shuffled", "tol": 1e-2, "n_iter_no_change": 1},
+        {"order": "random", "max_iter": 30, "fit_intercept": False},
+        {"order": "shuffled", "early_stopping": True, "tol": 1e-3},
+    ],
+)
+def test_classes_that_learn_side_by_side_from_sparse_rows_learn_as_each_alone(
+    rng, monkeypatch, n_classes, dtype, ones, weights, parameters
+):
+    X = rng.standard_normal((40 * n_classes, 60)) * (rng.random((40 * n_classes, 60)) < 0.2)
+    y = (X @ rng.standard_normal((60, n_classes))).argmax(axis=1)
+    y[:n_classes] = np.arange(n_classes)  # every class occurs
+    X = scipy.sparse.csr_matrix(X != 0 if ones else X, dtype=dtype)
+    weight = rng.random(len(y)) + 0.5 if weights == "samples" else None
+    parameters = parameters | {"class_weight": {0: 2.5, 2: 0.3} if weights == "classes" else None}
+    together = fit(X, y, weight, **parameters)
+    monkeypatch.setattr(epochs, "_FEWEST_INTERLEAVED", np.inf)
+    alone = fit(X, y, weight, **parameters)
+    assert_same(together, alone.coef_, alone.intercept_)
+    for name in ("n_mistakes_", "n_iter_", "loss_", "margin_"):
+        np.testing.assert_array_equal(getattr(together, name), getattr(alone, name))
+    if not together.early_stopping:
+        alone.partial_fit(X, y, sample_weight=weight)
+        monkeypatch.undo()
+        together.partial_fit(X, y, sample_weight=weight)
+        assert_same(together, alone.coef_, alone.intercept_)
+
+
 @pytest.mark.parametrize("name", ["breast_cancer", "iris", "digits"])
 @pytest.mark.parametrize(
     "parameters",
