@@ -21,7 +21,7 @@ from ..linear_model.scores import SparsifiableClassifier, in_order_for
 from ..linear_model.warm_path import WarmPath
 from . import small_planes
 from .budget import BudgetSearch, price_of
-from .coordinate_descent import Descent
+from .coordinate_descent import LEARNERS, Descent
 from .crammer_singer import Machine
 from .crammer_singer import solve as joint_descent
 from .l1_margin import L1Newton
@@ -47,6 +47,9 @@ _TRIED_STEPS, _START, _NS, _CACHED = 4, 2e7, (0.75, 0.1, 1.5, 40, 400), 1 << 21
 
 # Sums of squares from this number to its inverse have neither overflowed nor lost digits by underflow.
 _SAFE = 1e-200
+
+# Coordinate descent finds at least this number of hyperplanes side by side.
+_FEWEST_TOGETHER = 3
 
 # A fit to few rows that takes less than this number of multiplications is made in the calling thread alone.
 _THREAD_WORK = 1 << 20
@@ -131,8 +134,9 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
     Up to 1024 columns (or as few dense rows) it is Newton's method within a proximal method of multipliers: a sample of
     the rows leads near the solution, and the last steps are made with the rows near the margin alone, so that there
     are about ten passes over all rows: O(n d) each, and O(m d^2) a step for the second derivatives of m rows near the
-    margin. Else it is dual coordinate descent, O(n d) a sweep (CSR: of the entries). Memory beyond X is O(n), a
-    quarter of X where rows near the margin are copied, and d^2 numbers for each of 64 partial sums, 64 MB at most.
+    margin. Else it is dual coordinate descent, O(n d) a sweep (CSR: of the entries); the planes of up to eight classes
+    of sparse rows are found side by side, so that a sweep reads the rows once for all of them. Memory beyond X is O(n),
+    a quarter of X where rows near the margin are copied, and d^2 numbers for each of 64 partial sums, 64 MB at most.
 
     X is not converted, sparse rows stay so, and all sums are float64.
 
@@ -263,19 +267,43 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
             reduced = [reduced_rows(rows)] if small is None and has_few_rows(rows) and self.penalty == "l2" else []
             shared = Shared(self, rows, squares, small, threads_each, progress, seed, reduced)
 
-            def find(k):
+            def plane_of(k):
                 positive = codes == k
                 factor = np.where(positive, factors[k], factors[0] if two else 1.0)
-                plane = Plane(shared, np.where(positive, 1.0, -1.0), weights * factor)
+                return Plane(shared, np.where(positive, 1.0, -1.0), weights * factor)
+
+            def find(k):
+                plane = plane_of(k)
                 if Cs[0] is None:
                     found[0, k] = yield from plane.within(self.budget)
-                else:
-                    for i, C in enumerate(Cs):
-                        yield from plane.at(C)
-                        found[i, k] = copy.copy(plane)
+                    return
+                for i, C in enumerate(Cs):
+                    yield from plane.at(C)
+                    found[i, k] = copy.copy(plane)
 
-            run(find, planes, threads)
+            def find_group(group):
+                members = [plane_of(k) for k in group]
+                for i, C in enumerate(Cs):
+                    yield from at_each(members, C)
+                    found.update(((i, k), copy.copy(plane)) for k, plane in zip(group, members))
+
+            if self._descends_side_by_side(rows, planes, weights, factors) and small is None:
+                run(find_group, groups_of(planes), threads)
+            else:
+                run(find, planes, threads)
         return found
+
+    def _descends_side_by_side(self, rows, planes, weights, factors):
+        """Whether coordinate descent finds the hyperplanes of several classes together."""
+        return (
+            isinstance(rows, Csr)
+            and self._is_smooth
+            and self.budget is None
+            and len(planes) >= _FEWEST_TOGETHER
+            and rows.shape[1] > _NEWTON_SIZE
+            and not has_few_rows(rows)
+            and bool(factors.all())
+        )
 
     @property
     def _is_smooth(self):
@@ -446,6 +474,24 @@ def reduced_rows(X):
     return np.ascontiguousarray(found)
 
 
+def groups_of(planes):
+    """The planes in as few lists as there must be, of up to LEARNERS planes each, whose lengths differ by 1 at most."""
+    n_groups = -(-len(planes) // LEARNERS)
+    return [planes[i::n_groups] for i in range(n_groups)]
+
+
+def at_each(planes, C):
+    """A generator: find the hyperplanes of several classes at C side by side, each as by `Plane.at`."""
+    first = planes[0]
+    problems = [plane.problem(C) for plane in planes]
+    rng, watched = np.random.default_rng(first.seed), first.progress.watched
+    solver = Descent(first.tol, rng, first.model.max_iter, first.advance, watched)
+    proofs = yield from solver.solve_each(problems, [plane.last for plane in planes])
+    for plane, proof in zip(planes, proofs):
+        plane.n_iter, plane.called_off, plane.last = solver.n_iter, first.called_off, proof
+        plane.keep(proof, C)
+
+
 class Plane:
     """The search for one separating hyperplane, and its result: coef, intercept, C, primal, dual, violation, n_iter.
 
@@ -472,13 +518,13 @@ class Plane:
         """A generator: find the hyperplane at C, starting from the hyperplane at the C before."""
         self.n_iter = 0
         self.last = yield from self._solve(C, self.last)
-        self._keep(self.last, C)
+        self.keep(self.last, C)
 
     def within(self, budget):
         """A generator: find the hyperplane with the smallest |w| whose sum of losses is at most the budget."""
         nothing = self._nothing()
         if self._spent(nothing) <= budget:
-            self._keep(nothing, 0.0)
+            self.keep(nothing, 0.0)
             return self
         search, found, best = BudgetSearch(budget, self.tol), None, None
         while not search.over and not self.called_off:
@@ -490,7 +536,7 @@ class Plane:
             best = last if search.tell(found.primal - C * spent, spent, found.primal - found.dual) else best
         search.warn_of_excess(self.called_off)
         found, C, self.bias = best or last
-        self._keep(found, C)
+        self.keep(found, C)
         return self
 
     def _solve(self, C, start=None):
@@ -504,24 +550,28 @@ class Plane:
             if found is not None:
                 self.bias, self.called_off = self.small.bias, self.progress.stopped
                 return found
-        self.bias = self._bias(cost)
-        squared = model.loss == "squared_hinge"
-        parts = (self.signs, cost, self.squares, squared, self.bias, self.free, self.threads)
+        problem = self.problem(C)
         rng = np.random.default_rng(self.seed)
         if self.sparsifies:
-            solver = L1Newton(self.tol, model.max_iter, self._advance)
+            solver = L1Newton(self.tol, model.max_iter, self.advance)
         else:
-            solver = (ProximalNewton if self.newton else self._descent)(self.tol, rng, model.max_iter, self._advance)
-        if not self.few_rows and (squared or start is not None):
-            found = yield from solver.solve(Problem(self.X, *parts), start)
+            solver = (ProximalNewton if self.newton else self._descent)(self.tol, rng, model.max_iter, self.advance)
+        if not self.few_rows and (problem.squared or start is not None):
+            found = yield from solver.solve(problem, start)
         elif not self.few_rows:
-            found = yield from self._descend_first(solver, Problem(self.X, *parts), rng)
+            found = yield from self._descend_first(solver, problem, rng)
         else:
-            reduced = yield from self._descend_first(solver, Problem(self.reduced, *parts), rng)
-            problem = Problem(self.X, *parts)
+            reduced = yield from self._descend_first(solver, self.problem(C, self.reduced), rng)
             found = problem.proof(reduced.alpha, problem.combine(reduced.alpha * self.signs), reduced.b, self.tol)
         self.n_iter = max(self.n_iter, solver.n_iter)
         return found
+
+    def problem(self, C, X=None):
+        """The problem at C, whose bias column becomes `self.bias`; for the training rows, or for the rows X."""
+        cost, squared = C * self.weights, self.model.loss == "squared_hinge"
+        self.bias = self._bias(cost)
+        X = self.X if X is None else X
+        return Problem(X, self.signs, cost, self.squares, squared, self.bias, self.free, self.threads)
 
     def _descend_first(self, solver, problem, rng):
         """A generator that returns the proof of the solution for few rows, or for the hinge.
@@ -532,7 +582,7 @@ class Plane:
         """
         model = self.model
         if not self.free and self.tol >= _LEAST_DESCENT_TOL:
-            descent = self._descent(self.tol, rng, min(_EPOCHS, model.max_iter), self._advance, _visits(problem))
+            descent = self._descent(self.tol, rng, min(_EPOCHS, model.max_iter), self.advance, _visits(problem))
             found = yield from descent.solve(problem)
             if found.violation <= self.tol or self.called_off:
                 self.n_iter = descent.n_iter
@@ -553,7 +603,7 @@ class Plane:
         by_rows, by_losses = (100, 1e4) if self.newton else (0.3, 4)
         return float(np.sqrt(by_rows * self.squares.mean() + by_losses / cost.sum()))
 
-    def _advance(self, violation, *arguments):
+    def advance(self, violation, *arguments):
         """Report a step with violation(*arguments) if progress is watched; returns whether the callback ends it."""
         self.called_off |= self.progress.watched and self.progress.advance(1, violation(*arguments))
         return self.called_off
@@ -573,7 +623,7 @@ class Plane:
         self.bias = 0.0
         return Proof(np.zeros(self.X.shape[1] + 1), b, none, 1 - self.signs * b, 0.0, 0.0, 0.0)
 
-    def _keep(self, proof, C):
+    def keep(self, proof, C):
         self.coef, self.intercept, self.C = proof.w[:-1], self.bias * proof.w[-1] + proof.b, C
         self.primal, self.dual, self.violation = proof.primal, proof.dual, proof.violation
 

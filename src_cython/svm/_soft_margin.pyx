@@ -10,9 +10,9 @@ from cython cimport floating
 from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from linear_model._samples cimport dot_sparse
+from linear_model._samples cimport LEARNERS, dot_each, dot_sparse
 from _vector cimport (
-    LANES_D, differs_d, fmadd_d, max_d, require, spread_d, sum_d, unless_positive, vec_d, widen,
+    LANES_D, at_most_d, differs_d, fmadd_d, max_d, require, spread_d, sum_d, unless_positive, vec_d, widen,
 )
 
 cdef inline vec_d load(const floating* x) noexcept nogil:
@@ -233,8 +233,17 @@ def solve(double[:, ::1] a, double[::1] x, Py_ssize_t start, Py_ssize_t stop):
                 x[i] /= a[i, i]
 
 
+# The order in which coordinate descent visits the rows.
+ctypedef struct visits_t:
+    int64_t n_rows             # the number of rows in the array `order`
+    # (n_rows,): row numbers, first of the n_active rows that the current epoch visits, then of the rows left out
+    int64_t* order
+    int64_t n_active
+    int64_t at                 # the number of rows that the epoch has visited so far, without the rows left out
+    uint64_t seed              # the state of the random number generator; it is never 0
+
 # The state of dual coordinate descent: pointers to the arrays of a `coordinate_descent.Epochs`, and its numbers. The
-# fields from y to n_rows are only read; the others are changed.
+# fields from y to tol are only read; the others are changed.
 ctypedef struct descent_t:
     const double* y            # (n,): the label of each row, +1 or -1
     const double* most         # (n,): the upper bound of the alpha of each row, infinite for the squared loss
@@ -243,14 +252,7 @@ ctypedef struct descent_t:
     double bias                # the value of the bias column in every row
     double offset              # a fixed part of the intercept, added to each score; the other part is bias * w[d]
     double tol                 # the largest violation of the optimality conditions with which the descent ends
-    int64_t n_rows             # the number of rows in the array `order`
-    # (n_rows,): row numbers, first of the n_active rows that the current epoch visits, then of the rows left out
-    int64_t* order
-    int64_t n_active
-    # the number of rows to visit at the start of the epoch; n_active falls when rows are left out
-    int64_t n_begun
-    int64_t at                 # the number of rows that the epoch has visited so far, without the rows left out
-    uint64_t seed              # the state of the random number generator; it is never 0
+    visits_t visits
     double high                # the largest gradient with which a row with alpha = 0 stays among the rows to visit
     # the smallest gradient with which a row with alpha at its upper bound stays among the rows to visit
     double low
@@ -263,6 +265,23 @@ ctypedef struct descent_t:
     bint done
 
 
+cdef visits_t as_visits(epochs, Py_ssize_t n_rows):
+    """A visits_t with the state of a `coordinate_descent.Visits`, which must outlive it, for n_rows rows."""
+    cdef visits_t out
+    cdef int64_t[::1] order = epochs.order
+    out.n_rows, out.order = order.shape[0], NULL
+    if out.n_rows:
+        out.order = &order[0]
+    out.n_active, out.at, out.seed = epochs.n_active, epochs.at, epochs.seed
+    require(0 <= out.at <= out.n_active <= out.n_rows <= n_rows)
+    return out
+
+
+cdef void tell_visits(const visits_t* v, epochs):
+    """Copy the numbers of v that have changed back to the attributes of a `Visits`."""
+    epochs.n_active, epochs.at, epochs.seed = v.n_active, v.at, v.seed
+
+
 cdef descent_t as_descent(epochs, Py_ssize_t n_rows, Py_ssize_t d):
     """A descent_t of pointers to the arrays of an `Epochs`, which must outlive it, for n_rows rows of d columns."""
     cdef descent_t out
@@ -272,25 +291,20 @@ cdef descent_t as_descent(epochs, Py_ssize_t n_rows, Py_ssize_t d):
     cdef const double[::1] square = epochs.square
     cdef double[::1] alpha = epochs.alpha
     cdef double[::1] w = epochs.w
-    cdef int64_t[::1] order = epochs.order
     cdef Py_ssize_t n = alpha.shape[0]
     require(n == n_rows and y.shape[0] == n and most.shape[0] == n and ridge.shape[0] == n and square.shape[0] == n)
     require(w.shape[0] == d + 1)
     out.y, out.most, out.ridge, out.square = &y[0], &most[0], &ridge[0], &square[0]
-    out.alpha, out.w, out.n_rows, out.order = &alpha[0], &w[0], order.shape[0], NULL
-    if out.n_rows:
-        out.order = &order[0]
+    out.alpha, out.w, out.visits = &alpha[0], &w[0], as_visits(epochs, n)
     out.bias, out.offset, out.tol = epochs.bias, epochs.offset, epochs.tol
-    out.n_active, out.n_begun, out.at, out.seed = epochs.n_active, epochs.n_begun, epochs.at, epochs.seed
     out.high, out.low, out.largest, out.least = epochs.high, epochs.low, epochs.largest, epochs.least
-    require(0 <= out.at <= out.n_active <= out.n_begun <= out.n_rows)
     out.gap, out.done = epochs.gap, False
     return out
 
 
 cdef void tell(descent_t* s, epochs):
     """Copy the numbers that a descent has changed in s back to the attributes of an `Epochs`."""
-    epochs.n_active, epochs.n_begun, epochs.at, epochs.seed = s.n_active, s.n_begun, s.at, s.seed
+    tell_visits(&s.visits, epochs)
     epochs.high, epochs.low, epochs.largest, epochs.least = s.high, s.low, s.largest, s.least
     epochs.gap, epochs.done = s.gap, s.done
 
@@ -325,17 +339,30 @@ cdef inline double step(descent_t* s, Py_ssize_t i, double score, bint* kept_out
     return (new - old) * s.y[i]
 
 
-cdef inline Py_ssize_t drawn(descent_t* s) noexcept nogil:
+cdef inline Py_ssize_t drawn(visits_t* v) noexcept nogil:
     """Choose a random row that the epoch has not visited yet, and move it to index `at` of the order."""
     cdef int64_t place, row
-    s.seed ^= s.seed << 13
-    s.seed ^= s.seed >> 7
-    s.seed ^= s.seed << 17
-    place = s.at + <int64_t> (((s.seed >> 32) * <uint64_t> (s.n_active - s.at)) >> 32)
-    row = s.order[place]
-    s.order[place] = s.order[s.at]
-    s.order[s.at] = row
+    v.seed ^= v.seed << 13
+    v.seed ^= v.seed >> 7
+    v.seed ^= v.seed << 17
+    place = v.at + <int64_t> (((v.seed >> 32) * <uint64_t> (v.n_active - v.at)) >> 32)
+    row = v.order[place]
+    v.order[place] = v.order[v.at]
+    v.order[v.at] = row
     return row
+
+
+cdef inline bint visited(visits_t* v, bint kept) noexcept nogil:
+    """Go on to the next row, after one that the next epoch visits or not; returns whether the epoch is over."""
+    cdef int64_t row
+    if kept:
+        v.at += 1
+    else:
+        v.n_active -= 1
+        row = v.order[v.at]
+        v.order[v.at] = v.order[v.n_active]
+        v.order[v.n_active] = row
+    return v.at >= v.n_active
 
 
 cdef bint passed(descent_t* s, bint kept) noexcept nogil:
@@ -343,23 +370,16 @@ cdef bint passed(descent_t* s, bint kept) noexcept nogil:
 
     An epoch without a violation above tol ends the descent if it visited all rows and kept them.
     """
-    cdef int64_t row
-    if kept:
-        s.at += 1
-    else:
-        s.n_active -= 1
-        row = s.order[s.at]
-        s.order[s.at] = s.order[s.n_active]
-        s.order[s.n_active] = row
-    if s.at < s.n_active:
+    cdef visits_t* v = &s.visits
+    if not visited(v, kept):
         return False
     s.gap = s.largest - s.least
-    s.done = s.gap <= s.tol and s.n_active == s.n_rows
+    s.done = s.gap <= s.tol and v.n_active == v.n_rows
     s.high = s.largest if s.largest > 0 else INFINITY
     s.low = s.least if s.least < 0 else -INFINITY
-    if s.gap <= s.tol or s.n_active == 0:
-        s.n_active, s.high, s.low = s.n_rows, INFINITY, -INFINITY
-    s.n_begun, s.at, s.largest, s.least = s.n_active, 0, 0, 0
+    if s.gap <= s.tol or v.n_active == 0:
+        v.n_active, s.high, s.low = v.n_rows, INFINITY, -INFINITY
+    v.at, s.largest, s.least = 0, 0, 0
     return True
 
 
@@ -372,7 +392,7 @@ def descend(const floating[:, ::1] X, epochs, Py_ssize_t n_visits, Py_ssize_t n_
     with nogil:
         while n_visits > 0 and n_ended < n_epochs and not s.done:
             n_visits -= 1
-            i = drawn(&s)
+            i = drawn(&s.visits)
             change = step(&s, i, dot(&X[i, 0], s.w, d) + s.bias * s.w[d], &kept)
             if change != 0:
                 add(change, &X[i, 0], s.w, d)
@@ -396,7 +416,7 @@ def descend_sparse(
     with nogil:
         while n_visits > 0 and n_ended < n_epochs and not s.done:
             n_visits -= 1
-            i = drawn(&s)
+            i = drawn(&s.visits)
             begin = indptr[i]
             score = dot_sparse(s.w, x + begin, index + begin, indptr[i + 1] - begin)
             change = step(&s, i, score + s.bias * s.w[d], &kept)
@@ -406,4 +426,141 @@ def descend_sparse(
                 s.w[d] += change * s.bias
             n_ended += passed(&s, kept)
     tell(&s, epochs)
+    return n_ended
+
+
+# The state of dual coordinate descent for up to LEARNERS hyperplanes side by side, each of a class against the rest,
+# with the squared hinge loss: pointers to the arrays of a `coordinate_descent.SideBySide`, and its numbers. A lane is
+# the index of a hyperplane. The fields from lane to tol are only read; the others are changed.
+ctypedef struct lanes_t:
+    Py_ssize_t n_lanes         # the number of hyperplanes; the other lanes have weights and alphas of 0
+    const int* lane            # (n,): the lane in which the label of each row is +1, LEARNERS if it is -1 in all lanes
+    const double* ridge        # (n,): the factor of each row's alpha^2 / 2 in the dual objective where its label is -1
+    const double* own_ridge    # (n,): the same where its label is +1
+    const double* square       # (n,): the squared length of each row
+    double bias                # the value of the bias column in every row
+    double tol                 # the largest violation of the optimality conditions with which the descent ends
+    visits_t visits
+    double* alpha              # (n, LEARNERS): the dual variables of each row
+    double* w                  # (d + 1, LEARNERS): the weights of the d columns and, last, of the bias column
+    # (LEARNERS,): -1; where there is no hyperplane, 1, so that each row's gradient is 1 and holds its alpha at 0
+    const double* base
+    # (LEARNERS,): the largest gradient with which a row with alpha = 0 stays among the rows to visit
+    double* high
+    double* rise               # (LEARNERS,): the largest projected gradient of the epoch so far, at least 0
+    double* fall               # (LEARNERS,): minus the smallest projected gradient of the epoch so far, at least 0
+    double gap                 # the largest of the sums rise + fall at the end of the last whole epoch
+    bint done                  # whether the last epoch visited all rows, and the gap was at most `tol`
+
+# The LEARNERS numbers from index LEARNERS - k on are 1 in lane k and 0 in all others.
+cdef double[2 * LEARNERS] ONE_LANE = [0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]
+
+
+cdef lanes_t as_lanes(epochs, Py_ssize_t n, Py_ssize_t d):
+    """A lanes_t of pointers to the arrays of a `SideBySide`, which must outlive it, for n rows of d columns."""
+    cdef lanes_t out
+    cdef const int[::1] lane = epochs.lane
+    cdef const double[::1] ridge = epochs.ridge
+    cdef const double[::1] own_ridge = epochs.own_ridge
+    cdef const double[::1] square = epochs.square
+    cdef double[:, ::1] alpha = epochs.alpha
+    cdef double[:, ::1] w = epochs.w
+    cdef double[:, ::1] bounds = epochs.bounds
+    require(lane.shape[0] == n and ridge.shape[0] == n and own_ridge.shape[0] == n and square.shape[0] == n)
+    require(alpha.shape[0] == n and w.shape[0] == d + 1 and bounds.shape[0] == 4)
+    require(alpha.shape[1] == LEARNERS and w.shape[1] == LEARNERS and bounds.shape[1] == LEARNERS)
+    out.lane, out.ridge, out.own_ridge, out.square = &lane[0], &ridge[0], &own_ridge[0], &square[0]
+    out.alpha, out.w, out.visits, out.n_lanes = &alpha[0, 0], &w[0, 0], as_visits(epochs, n), epochs.n_lanes
+    out.base, out.high, out.rise, out.fall = &bounds[0, 0], &bounds[1, 0], &bounds[2, 0], &bounds[3, 0]
+    out.bias, out.tol, out.gap, out.done = epochs.bias, epochs.tol, epochs.gap, False
+    return out
+
+
+cdef inline bint step_each(lanes_t* s, Py_ssize_t i, const double* score, const double* w, double* out) noexcept nogil:
+    """Minimise over the alphas of row i in all lanes; returns whether the next epoch visits the row for any lane.
+
+    score: the products of the row and the weights, without the bias column. w: the weights of the bias column.
+    out: the label times the change of alpha in each lane.
+    """
+    cdef double* alpha = s.alpha + i * LEARNERS
+    cdef const double* one_lane = ONE_LANE + LEARNERS - s.lane[i]
+    cdef vec_d zero = spread_d(0), one = spread_d(1), y, old, new, ridge, own, gradient, rise
+    cdef Py_ssize_t v
+    cdef bint kept = False
+    for v in range(LEARNERS // LANES_D):
+        own, old = load(one_lane + v * LANES_D), load(alpha + v * LANES_D)
+        y = own + own - one
+        ridge = fmadd_d(own, spread_d(s.own_ridge[i] - s.ridge[i]), spread_d(s.ridge[i]))
+        gradient = y * fmadd_d(spread_d(s.bias), load(w + v * LANES_D), load(score + v * LANES_D))
+        gradient = fmadd_d(ridge, old, gradient + load(s.base + v * LANES_D))
+        new = max_d(old - gradient / (spread_d(s.square[i] + s.bias * s.bias) + ridge), zero)
+        (<vec_d*> alpha)[v] = new
+        (<vec_d*> out)[v] = (new - old) * y
+        # where alpha is 0, a positive gradient violates nothing
+        rise = max_d(gradient, zero)
+        rise = rise - unless_positive(rise, old)
+        (<vec_d*> s.rise)[v] = max_d(load(s.rise + v * LANES_D), rise)
+        (<vec_d*> s.fall)[v] = max_d(load(s.fall + v * LANES_D), zero - gradient)
+        kept = kept or at_most_d(old, zero) & ~at_most_d(gradient, load(s.high + v * LANES_D)) != (1 << LANES_D) - 1
+    return kept
+
+
+cdef bint passed_each(lanes_t* s, bint kept) noexcept nogil:
+    """The same as `passed`; the violation is the largest of all hyperplanes."""
+    cdef visits_t* v = &s.visits
+    cdef Py_ssize_t k
+    if not visited(v, kept):
+        return False
+    s.gap = 0
+    for k in range(s.n_lanes):
+        s.gap = max(s.gap, s.rise[k] + s.fall[k])
+        s.high[k] = s.rise[k] if s.rise[k] > 0 else INFINITY
+    s.done = s.gap <= s.tol and v.n_active == v.n_rows
+    if s.gap <= s.tol or v.n_active == 0:
+        v.n_active = v.n_rows
+        for k in range(s.n_lanes):
+            s.high[k] = INFINITY
+    v.at = 0
+    for k in range(LEARNERS):
+        s.rise[k] = s.fall[k] = 0
+    return True
+
+
+cdef inline void add_each(
+    const double* a, const floating* x, const int* index, Py_ssize_t n, double* sum_out
+) noexcept nogil:
+    """Add a sparse row, multiplied by the number a[k] for each lane k, to sum_out of shape (d, LEARNERS)."""
+    cdef Py_ssize_t e, v
+    cdef double* sums
+    for e in range(n):
+        sums = sum_out + <Py_ssize_t> LEARNERS * index[e]
+        for v in range(LEARNERS // LANES_D):
+            (<vec_d*> sums)[v] = fmadd_d(load(a + v * LANES_D), spread_d(x[e]), load(sums + v * LANES_D))
+
+
+def descend_side_by_side(
+    const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] data, epochs, Py_ssize_t n_visits,
+    Py_ssize_t n_epochs,
+):
+    """The same as `descend_sparse` for the hyperplanes of a `SideBySide`."""
+    cdef Py_ssize_t i, begin, n, k, d = len(epochs.w) - 1, n_ended = 0
+    cdef double[LEARNERS] score, change
+    cdef bint kept
+    cdef lanes_t s = as_lanes(epochs, indptr.shape[0] - 1, d)
+    cdef double* last = s.w + d * LEARNERS
+    cdef const int* index = <const int*> &indices[0]
+    cdef const floating* x = &data[0]
+    with nogil:
+        while n_visits > 0 and n_ended < n_epochs and not s.done:
+            n_visits -= 1
+            i = drawn(&s.visits)
+            begin, n = indptr[i], indptr[i + 1] - indptr[i]
+            dot_each(s.w, x + begin, index + begin, n, score)
+            kept = step_each(&s, i, score, last, change)
+            add_each(change, x + begin, index + begin, n, s.w)
+            for k in range(LEARNERS):
+                last[k] += change[k] * s.bias
+            n_ended += passed_each(&s, kept)
+    tell_visits(&s.visits, epochs)
+    epochs.gap, epochs.done = s.gap, s.done
     return n_ended

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 import reference_linear_svc as reference
+from conftest import pairwise_grid
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
@@ -304,6 +305,57 @@ def test_the_dual_never_exceeds_the_primal_and_converged_is_true(n, d, data):
                 model = LinearSVC(loss=loss, C=C, intercept_scaling=scaling).fit(X, y)
             assert model.dual_objective_ <= model.primal_objective_ * (1 + 1e-9) + 1e-9
             assert model.violation_ <= 1e-4 or len(caught) == 1
+
+
+def sparse_classes(rng, n_classes, dtype=np.float64):
+    """Sparse rows of 1100 columns, and a class that each of them has mostly for its largest sum."""
+    X = sparse.random(40 * n_classes, 1100, 0.02, "csr", dtype, random_state=rng)
+    y = (X @ rng.standard_normal((1100, n_classes)) + 0.1 * rng.standard_normal((40 * n_classes, n_classes))).argmax(1)
+    y[:n_classes] = np.arange(n_classes)  # every class occurs
+    return X, y
+
+
+@pairwise_grid(
+    n_classes=[3, 8, 9, 20],
+    dtype=[np.float32, np.float64],
+    C=[0.01, 1, 100],
+    weights=[None, "samples", "zeros", "classes"],
+    intercept=[{}, {"fit_intercept": False}, {"intercept_scaling": 5}],
+)
+def test_planes_that_are_found_side_by_side_are_those_of_each_alone(
+    rng, monkeypatch, n_classes, dtype, C, weights, intercept
+):
+    X, y = sparse_classes(rng, n_classes, dtype)
+    weight = rng.random(len(y)) + 0.5 if weights in ("samples", "zeros") else None
+    if weights == "zeros":
+        weight[n_classes : 3 * n_classes] = 0
+    class_weight = {0: 2.5, 2: 0.3} if weights == "classes" else None
+    model = LinearSVC(C=C, tol=1e-7, max_iter=100_000, class_weight=class_weight, **intercept)
+    together = model.fit(X, y, weight)
+    found = {name: getattr(together, name) for name in ("coef_", "intercept_", "primal_objective_", "violation_")}
+    assert found["violation_"] <= 1e-7
+    monkeypatch.setattr(linear_svc, "_FEWEST_TOGETHER", np.inf)
+    alone = model.fit(X, y, weight)
+    np.testing.assert_allclose(found["primal_objective_"], alone.primal_objective_, rtol=1e-9)
+    atol = 1e-5 * np.abs(alone.coef_).max()
+    np.testing.assert_allclose(found["coef_"], alone.coef_, rtol=0, atol=atol)
+    np.testing.assert_allclose(found["intercept_"], alone.intercept_, rtol=0, atol=10 * atol)
+
+
+def test_planes_found_side_by_side_do_not_depend_on_threads_or_on_who_watches(rng):
+    X, y = sparse_classes(rng, 20)
+    coef = LinearSVC(n_jobs=1).fit(X, y).coef_
+    np.testing.assert_array_equal(LinearSVC(n_jobs=2).fit(X, y).coef_, coef)
+    seen = []
+    watched = LinearSVC(n_jobs=1, callback=lambda step, total, value: seen.append(value)).fit(X, y)
+    np.testing.assert_array_equal(watched.coef_, coef)
+    assert len(seen) >= 3 * watched.n_iter_ // 2  # three groups, of which the slowest tells n_iter_
+    assert min(seen) <= 1e-4
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        stopped = LinearSVC(n_jobs=1, max_iter=2).fit(X, y)
+    assert stopped.n_iter_ == 2
+    assert any("max_iter=2" in str(each.message) for each in told)
 
 
 def test_many_columns_are_for_coordinate_descent(rng):
