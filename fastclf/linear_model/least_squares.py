@@ -430,7 +430,8 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
                 level = share @ target
                 mean = mean_of(X, share)
             try:
-                found = solved(DenseCentred(X, mean, root), (target - level) * root[:, None], self.alpha, exact=False)
+                A, aims = DenseCentred(X, mean, root), (target - level) * root[:, None]
+                found = solved(A, aims, self.alpha, exact=False, with_condition=self._tells_condition)
             except (Unsure, np.linalg.LinAlgError):
                 return self._in_row_space(X, codes, n_classes, weight, progress)
         advance(progress, n)

@@ -651,7 +651,7 @@ class ByProducts:
 
     def __init__(self, X, mean, centred):
         self.A = DenseCentred(X, mean, np.ones(len(X)))
-        gram = self.A.products(exact=True)
+        gram = self.A.products()
         largest = np.trace(gram)
         if centred:
             gram += largest / len(gram) ** 2

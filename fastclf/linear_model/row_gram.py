@@ -37,7 +37,7 @@ _DENSE, _NUMBERS = 1 / 4, 1 << 22
 
 # _BLOCK: the number of rows in a block of a triangular matrix. _MIRRORED: the number of rows in a block that is copied
 # to the other half of a symmetric matrix.
-_BLOCK, _MIRRORED = 96, 512
+_BLOCK, _MIRRORED = 48, 512
 
 # A product of more multiplications than this is made in another thread, so that Ctrl-C is obeyed meanwhile.
 _SLOW_WORK = 1 << 24
@@ -49,9 +49,12 @@ _CACHED = 1 << 16
 # _CERTAIN: an eigenvalue from _ZERO to this share of the largest one leaves the rank uncertain.
 _ZERO, _CERTAIN = 1e-13, 1e-10
 
-# Products of rows that are rounded to float32 are used if the penalty is at least this share of the largest eigenvalue
-# of their matrix.
-_ROUNDED = 2e-6
+# A Cholesky factor of products that were rounded to float32 is used if each of its pivots is at least this share of the
+# largest eigenvalue.
+_ROUNDED = 4e-6
+
+# Sums of squares from this number to its inverse have lost no digits in float32 by overflow or underflow.
+_LEAST_SQUARE = 1e-20
 
 _STEPS = 20_000
 
@@ -78,8 +81,6 @@ class Unsure(Exception):
 
 class Centred:
     """The operator A = root (X - 1 mean') for a Csr X, without storing A."""
-
-    is_rounded = False
 
     def __init__(self, X, mean, root, n_jobs, turned=None):
         self.X, self.mean, self.root, self.n_jobs = X, mean, root, n_jobs
@@ -133,6 +134,9 @@ class Centred:
             return gram
         return self.column_products()
 
+    def rounded_products(self):
+        return None
+
     def column_products(self):
         """The matrix A'A."""
         d = self.X.n_columns
@@ -160,89 +164,57 @@ class Centred:
 
 
 class DenseCentred:
-    """The operator A = root (X - 1 mean') for fewer dense rows than columns.
+    """The operator A = root (X - 1 mean') for fewer dense rows than columns, stored in float64.
 
-    A is stored in the type of X. The products of float32 rows are computed in float32, and refinement corrects what
-    they lack; other operations make blocks of rows in float64 from X itself.
+    Products with few columns are written with their rows first, for which BLAS takes half the time.
     """
 
     def __init__(self, X, mean, root):
         self.X, self.mean, self.root = X, mean, root
-        self.is_plain = bool((root == 1).all())
-        self.A = self._centred(X.dtype)
+        self.A = np.empty(X.shape)
+        is_plain, size = bool((root == 1).all()), max(8, _CACHED // X.shape[1])
+        for start in range(0, len(X), size):
+            rows = slice(start, start + size)
+            np.subtract(X[rows], mean, out=self.A[rows])
+            if not is_plain:
+                self.A[rows] *= root[rows, None]
 
     @property
     def shape(self):
         return self.X.shape
 
-    @property
-    def is_rounded(self):
-        """Whether A, and the products, are rounded to float32."""
-        return self.A.dtype == np.float32
-
-    def _centred(self, dtype):
-        A = np.empty(self.X.shape, dtype)
-        for rows, block in self._blocks():
-            A[rows] = block
-        return A
-
-    def _blocks(self):
-        """Yield pairs (slice of rows, the rows centred and weighted, float64); each block overwrites the one before."""
-        n, d = self.X.shape
-        size = min(n, max(8, _CACHED // d))
-        scratch = np.empty((size, d))
-        for start in range(0, n, size):
-            rows = slice(start, min(start + size, n))
-            block = scratch[: rows.stop - start]
-            np.subtract(self.X[rows], self.mean, out=block)
-            if not self.is_plain:
-                block *= self.root[rows, None]
-            yield rows, block
-
     def times(self, W):
         """A W for a W of shape (d, k)."""
-        if not self.is_rounded:
-            return _product(self.A, W)
-        found = np.empty((len(self.X), W.shape[1]))
-        for rows, block in self._blocks():
-            np.matmul(block, W, out=found[rows])
-        return found
+        return _product(W.T, self.A.T).T
 
     def back(self, R):
         """A' R for an R of shape (n, k)."""
-        if not self.is_rounded:
-            return _product(self.A.T, R)
-        found = np.zeros((R.shape[1], self.X.shape[1]))
-        for rows, block in self._blocks():
-            found += R[rows].T @ block
-        return found.T
+        return _product(R.T, self.A).T
 
-    def products(self, exact=False):
+    def products(self):
         """AA'."""
-        return aside(_square, self._centred(np.float64) if exact and self.is_rounded else self.A)
+        return aside(_square, self.A)
 
-    def square_norm(self):
-        """An estimate of the largest eigenvalue of AA', from below, by three steps of the power method."""
-        v = np.random.default_rng(0).standard_normal((len(self.A), 1)).astype(self.A.dtype)
-        for _ in range(3):
-            v = _product(self.A, _product(self.A.T, v))
-            size = float(np.linalg.norm(v))
-            if not 0 < size < np.inf:
-                return 0.0
-            v /= size
-        return size
+    def rounded_products(self):
+        """AA' computed in float32, or None if X is of float64."""
+        return aside(_rounded_square, self.A) if self.X.dtype == np.float32 else None
 
     def gradients_limit(self, _):
         return 0
 
 
 def _product(A, B):
-    return aside(np.dot, A, B) if A.size * B.shape[1] > _SLOW_WORK else A @ B
+    return aside(np.dot, A, B) if len(A) * B.size > _SLOW_WORK else A @ B
 
 
 def _square(A):
-    """The matrix of products AA' of the rows of a dense array A, in float64."""
-    return np.dot(A, A.T).astype(np.float64, copy=False)
+    """The matrix of products AA' of the rows of a dense array A."""
+    return np.dot(A, A.T)
+
+
+def _rounded_square(A):
+    """The same, but computed in float32, in half the time."""
+    return _square(A.astype(np.float32)).astype(np.float64)
 
 
 def mean_of(X, share):
@@ -342,20 +314,16 @@ def solved(A, target, alpha, exact, with_condition=True):
         found = _by_block_gradients(A, target, alpha, with_condition)
         if found is not None:
             return found
-    # products of rows are rounded to float32 only if the penalty is so large that their rounding errors do no harm
-    rounds = A.is_rounded and alpha > _ROUNDED * A.square_norm()
-    gram = A.products(exact=True) if A.is_rounded and not rounds else A.products()
-    if not all_finite(gram):
-        return Solution(np.full((target.shape[1], d), np.nan), 0, np.inf)
-    largest = largest_eigenvalue(partial(_product, gram), len(gram))
-    if rounds:
-        found = _by_factor(A, target, alpha, gram, largest) if alpha > _ROUNDED * largest else None
+    gram = A.rounded_products() if wide and alpha > 0 else None
+    if gram is not None and _LEAST_SQUARE < gram.diagonal().max() < 1 / _LEAST_SQUARE:
+        found = _by_factor(A, target, alpha, gram, with_condition, _ROUNDED)
         if found is not None:
             return found
-        gram = A.products(exact=True)
-        largest = largest_eigenvalue(partial(_product, gram), len(gram))
-    if min(n, d) > _FEW or (wide and alpha > _CERTAIN * largest):
-        found = _by_factor(A, target, alpha, gram, largest)
+    gram = A.products()
+    if not all_finite(gram):
+        return Solution(np.full((target.shape[1], d), np.nan), 0, np.inf)
+    if min(n, d) > _FEW or (wide and alpha > _CERTAIN * norm_of(gram)):
+        found = _by_factor(A, target, alpha, gram, with_condition)
         if found is not None:
             return found
     inverse = _Eigen(gram, alpha, max(n, d), exact)
@@ -368,10 +336,17 @@ def solved(A, target, alpha, exact, with_condition=True):
     return Solution(w.T, full, condition)
 
 
-def _by_factor(A, target, alpha, gram, largest):
-    """The Solution by a Cholesky factor; None if the matrix has no factor or the solution is not accurate enough."""
+def _by_factor(A, target, alpha, gram, with_condition, least=0.0):
+    """The Solution by a Cholesky factor; None if the matrix has no factor or the solution is not accurate enough.
+
+    least: a share of the largest eigenvalue; a factor with a smaller pivot counts as none.
+    """
     n, d = A.shape
     wide = n <= d
+    # without a condition number, a bound of the largest eigenvalue is enough
+    largest = float(norm_of(gram))
+    if with_condition:
+        largest = largest_eigenvalue(partial(_product, gram), len(gram))
     # With fewer rows than columns, the matrix of products of centred rows has the null vector u, the roots of the
     # weights. The targets are orthogonal to u, too: a multiple of uu' makes the matrix regular and does not change the
     # solution.
@@ -383,6 +358,8 @@ def _by_factor(A, target, alpha, gram, largest):
     except np.linalg.LinAlgError:
         return None
     del matrix
+    if not factor.L.diagonal().min() ** 2 > least * largest:
+        return None
     smallest = alpha if wide and alpha > 0 else 1 / largest_eigenvalue(factor.solve, len(gram), 0.01)
     if not smallest > _CERTAIN * 0.1 * largest:
         return None
@@ -390,7 +367,8 @@ def _by_factor(A, target, alpha, gram, largest):
     if w is None:
         return None
     if alpha > 0:
-        return Solution(w.T, d, (largest + alpha) / (alpha if wide else smallest))
+        condition = (largest + alpha) / (alpha if wide else smallest) if with_condition else np.nan
+        return Solution(w.T, d, condition)
     rank = min(n - lost, d)
     return Solution(w.T, rank, largest / smallest if rank == d else np.inf)
 
@@ -408,7 +386,7 @@ def refined(A, target, alpha, solve, by_columns=False):
     """The weight vectors, one for each target, refined until they do not change; None if the refinement diverges."""
     n, d = A.shape
     wide = n <= d and not by_columns
-    w, z, before = np.zeros((d, target.shape[1])), np.zeros(target.shape), np.inf
+    w, z, before = np.zeros((target.shape[1], d)).T, np.zeros(target.shape), np.inf
     for step_number in range(12):
         rest = target - A.times(w) if step_number else target
         if wide:

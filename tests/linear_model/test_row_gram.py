@@ -161,3 +161,25 @@ def test_wide_dense_rows_have_the_weights_of_their_decomposition(rng, dtype, alp
     with Progress(60, "test") as progress:
         expected, *_ = model._in_row_space(X, y, 3, weight, progress)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max() * max(1, 1e-3 / alpha))
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-12, 1.0, 1e12, 1e25])
+@pytest.mark.parametrize("kind", ["far from 0", "nearly the same", "of a few columns", "of all sizes"])
+def test_rounded_products_leave_no_trace_in_the_weights_of_float32_rows(rng, kind, scale):
+    X = rng.standard_normal((60, 200))
+    if kind == "far from 0":
+        X += 300
+    elif kind == "nearly the same":
+        X[30:] = X[:30] + 1e-6 * rng.standard_normal((30, 200))
+    elif kind == "of a few columns":
+        X[:, 5:] *= 1e-5
+    else:
+        X *= np.geomspace(1e-4, 1e4, 60)[:, None]
+    X, y = (X * scale).astype(np.float32), np.arange(60) % 3
+    for alpha in (1e-7 * scale**2, scale**2, 1e4 * scale**2):
+        found = LeastSquaresClassifier(alpha).fit(X, y)
+        expected = LeastSquaresClassifier(alpha).fit(X.astype(np.float64), y)
+        size = np.abs(expected.coef_).max()
+        error = np.abs(found.coef_ - expected.coef_).max()
+        assert error <= max(1e-9, 1e-15 * expected.condition_) * size
+        assert found.condition_ == pytest.approx(expected.condition_, rel=1e-5)
