@@ -11,7 +11,17 @@ from .._threads import aside_if_many
 from .._validation import as_array, as_generator, described, require_integer, require_memory, require_truth
 from ..metrics.targets import target_kind
 from .rows import as_y
-from .splitters import GroupKFold, KFold, LeaveOneOut, Partition, Splitter, StratifiedKFold, is_replaced, pairs_of
+from .splitters import (
+    GroupKFold,
+    KFold,
+    LeaveOneOut,
+    Partition,
+    Splitter,
+    StratifiedKFold,
+    is_replaced,
+    pairs_of,
+    require_rows,
+)
 
 # The number of bytes of a fold beside the numbers of its rows: a pair of arrays, and their entries in lists.
 _FOLD_BYTES = 400
@@ -64,7 +74,8 @@ def as_folds(cv, X, y, n, groups=None, random_state=None, repeats=1, classifies=
             f"repeats is {repeats}, but this cv always makes the same folds; an int for cv, without groups, is wanted"
         )
     if isinstance(cv, Integral) and not isinstance(cv, bool):
-        require_integer("cv", cv, 2, n)
+        require_integer("cv", cv, 2)
+        require_rows(cv, n)
         if groups is None and (repeats > 1 or random_state is not None):
             require_memory(8 * n * repeats, f"cross-validation with repeats={repeats}")
             rng = as_generator(random_state) if repeats > 1 else random_state

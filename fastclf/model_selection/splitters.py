@@ -49,6 +49,14 @@ def _pair(fold, i):
     return np.flatnonzero(fold != i), np.flatnonzero(fold == i)
 
 
+def require_rows(n_splits, n):
+    """Refuse more folds than there are rows, with scikit-learn's message."""
+    if n_splits > n:
+        raise ValueError(
+            f"Cannot have number of splits n_splits={n_splits} greater than the number of samples: n_samples={n}."
+        )
+
+
 def is_replaced(splitter, names=None):
     """Whether the object, or a class outside this package, has a method of its own in place of one of the package's.
 
@@ -172,13 +180,6 @@ class Partition(Splitter):
     def _pairs(self, n, y, groups):
         yield from pairs_of(self._fold(n, y, groups), self.n_splits)
 
-    def _require_rows(self, n):
-        if self.n_splits > n:
-            raise ValueError(
-                f"Cannot have number of splits n_splits={self.n_splits} greater than the number of samples:"
-                f" n_samples={n}."
-            )
-
     def _shuffler(self):
         """The random generator with which rows are shuffled as in scikit-learn; None if they are not shuffled."""
         return as_random_state(self.random_state) if self.shuffle else None
@@ -203,7 +204,7 @@ class KFold(Partition):
     """
 
     def _fold(self, n, y, groups):
-        self._require_rows(n)
+        require_rows(self.n_splits, n)
         rng, n_splits = self._shuffler(), self.n_splits
         rows = np.arange(n)
         if rng is not None:
@@ -250,7 +251,7 @@ class StratifiedKFold(Partition):
         return self._fold(n_rows(X, y), y, None)
 
     def _fold(self, n, y, groups):
-        self._require_rows(n)
+        require_rows(self.n_splits, n)
         y = as_classes(y, n)
         n_splits, rng = self.n_splits, self._shuffler()
         classes, codes = encode_labels(y)
