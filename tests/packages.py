@@ -40,7 +40,7 @@ PACKAGES = [
     Package("skops", "0.16.0", ("--pyargs", "skops"), needs=("rich",)),
     Package("feature-engine", "1.9.4", ("tests",), "feature-engine/feature_engine@v1.9.4"),
     Package("MAPIE", "1.6.0", ("--pyargs", "mapie")),
-    Package("scikit-lego", "0.9.9", ("tests",), "koaning/scikit-lego@v0.9.9", ("cvxpy", "pytest-mock")),
+    Package("scikit-lego", "0.9.9", ("tests",), "koaning/scikit-lego@v0.9.9", ("cvxpy", "polars", "pytest-mock")),
     Package("category_encoders", "2.10.0", ("tests",), "scikit-learn-contrib/category_encoders@2.10.0"),
     Package("boruta", "0.4.3", ("boruta",), "scikit-learn-contrib/boruta_py@0.4.3"),
     Package("metric-learn", "0.7.0", ("test",), "scikit-learn-contrib/metric-learn@v0.7.0"),
