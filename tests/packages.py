@@ -42,7 +42,7 @@ PACKAGES = [
     Package("MAPIE", "1.6.0", ("--pyargs", "mapie")),
     Package("scikit-lego", "0.9.9", ("tests",), "koaning/scikit-lego@v0.9.9", ("cvxpy", "polars", "pytest-mock")),
     Package("category_encoders", "2.10.0", ("tests",), "scikit-learn-contrib/category_encoders@2.10.0"),
-    Package("boruta", "0.4.3", ("boruta",), "scikit-learn-contrib/boruta_py@0.4.3"),
+    Package("boruta", "0.4.3", ("boruta/test/unit_tests.py",), "scikit-learn-contrib/boruta_py@0.4.3"),
     Package("metric-learn", "0.7.0", ("test",), "scikit-learn-contrib/metric-learn@v0.7.0"),
     Package("pyriemann", "0.12", ("tests",), "pyRiemann/pyRiemann@v0.12"),
     Package("cleanlab", "2.9.0", ("tests",), "cleanlab/cleanlab@v2.9.0"),
@@ -119,9 +119,10 @@ def run(python, folder, package, more, replaced, only=None):
     command += ["--continue-on-collection-errors", "-o", "addopts=", *package.tests, *more]
     with open(outcomes.with_suffix(".txt"), "w") as log:
         subprocess.run(command, cwd=place, env=os.environ | {"MPLBACKEND": "agg"} | environment, stdout=log, stderr=log)
-    if not outcomes.exists():
+    found = json.loads(outcomes.read_text()) if outcomes.exists() else {}
+    if not found:
         raise RuntimeError(f"the tests of {package.name} did not run: see {log.name}")
-    return {name: tuple(came) for name, came in json.loads(outcomes.read_text()).items()}
+    return {name: tuple(came) for name, came in found.items()}
 
 
 def fetch(folder, package):

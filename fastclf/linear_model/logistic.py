@@ -117,7 +117,7 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
     log_likelihood_ : float
         sum_i s_i log p(y_i | x_i) at the solution, without the penalty.
     separated_ : bool
-        Whether the fit has ended because the rows are perfectly separated and there is no penalty.
+        Whether the rows are perfectly separated and there is no penalty, so that the likelihood has no maximum.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only when X was a table with string column names.
@@ -137,9 +137,10 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
     that would be large, over the columns. Memory beyond the above is a copy of these columns. A coefficient that is 0
     at the optimum is exactly 0.
 
-    Without a penalty, the likelihood has no maximum if a hyperplane separates the classes. `fit` then stops at the
-    first separating hyperplane, with a warning. If only rows on the hyperplane prevent separation, there is no maximum
-    either; the result is then a point whose gradient is as small as `tol` requires.
+    Without a penalty, the likelihood has no maximum if a hyperplane separates the classes. `fit` then stops, with a
+    warning, where `gradient_norm_` is at most `tol`: the probabilities are near 0 and 1, and smaller tolerances would
+    bring them nearer. If only rows on the hyperplane prevent separation, there is no maximum either; the result is then
+    a point whose gradient is as small as `tol` requires.
 
     References
     ----------
@@ -262,24 +263,26 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
         return theta
 
     def _maximise(self, problem, points, progress):
-        """Run the solver; returns (last point, number of steps over all rows, whether the point separates the rows)."""
-        point, n_iter = next(points), 0
+        """Run the solver; returns (last point, number of steps over all rows, whether a point separated the rows)."""
+        point, n_iter, separated = next(points), 0, False
         while True:
-            if point.margin > 0:
-                warn(
-                    "The classes are perfectly separated, so that without a penalty the likelihood has no maximum; the"
-                    " separator found is kept (a penalty gives a maximum)",
-                    "ConvergenceWarning",
-                )
-                return problem.certified(point), n_iter, True
-            found = next(points, None) if n_iter < self.max_iter else None
+            # the gradient of separated rows falls with their loss, so that it is never small relative to the loss
+            separated = separated or point.margin > 0
+            over = n_iter == self.max_iter or (separated and point.norm <= self.tol)
+            found = None if over else next(points, None)
             if found is None:
                 break
             point, n_iter = found, n_iter + 1
             if progress.advance(1, point.objective):
-                return problem.certified(point), n_iter, False
+                return problem.certified(point), n_iter, separated
         point = problem.certified(point)
-        if not point.is_optimal(self.tol):
+        if separated:
+            warn(
+                "The classes are perfectly separated, so that without a penalty the likelihood has no maximum; the last"
+                f" coefficients, with a gradient_norm_ of {point.norm:.2g}, are kept (a penalty gives a maximum)",
+                "ConvergenceWarning",
+            )
+        elif not point.is_optimal(self.tol):
             why, slow = "rounding allows no further step", ""
             if n_iter == self.max_iter:
                 why, slow = f"max_iter={n_iter} was reached", _SLOW.get(self.solver, "").format(n_iter)
@@ -288,7 +291,7 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
                 f"{self.tol:g} sets for this objective, as {why}".strip(),
                 "ConvergenceWarning",
             )
-        return point, n_iter, False
+        return point, n_iter, separated
 
     def _points(self, problem, theta):
         """A generator of the solver's points, beginning with the start, evaluated on all rows."""
