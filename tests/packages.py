@@ -116,7 +116,8 @@ def run(python, folder, package, more, replaced, only=None):
         "ONLY": str(names) if only else "",
     }
     command = [python, "-P", "-m", "pytest", "-p", "replaced_names", "-p", "no:cacheprovider", "-q", "--tb=short"]
-    command += ["--continue-on-collection-errors", "-o", "addopts=", *package.tests, *more]
+    # names of tests begin at the package's folder, wherever that is
+    command += ["--continue-on-collection-errors", "--rootdir", str(place), "-o", "addopts=", *package.tests, *more]
     with open(outcomes.with_suffix(".txt"), "w") as log:
         subprocess.run(command, cwd=place, env=os.environ | {"MPLBACKEND": "agg"} | environment, stdout=log, stderr=log)
     found = json.loads(outcomes.read_text()) if outcomes.exists() else {}
