@@ -11,7 +11,7 @@ from .._threads import map_rows, n_threads, rows_at
 from .._validation import as_float64, as_matrix, described, require_choice, require_integer, require_number
 from ..kernels.gamma import gamma_of
 from ..kernels.values import Kernel, Rows, require_kernel
-from ..linear_model.scores import chosen
+from ..linear_model.scores import chosen, linear_scores
 from . import pairs
 from .gram import GivenKernel, Gram
 from .kernel_votes import called
@@ -85,6 +85,7 @@ class KernelMachine(Classifier):
         _gamma_=Value(require_number, 0),
         **where(lambda model: not model._asks_for_table(), _support_rows_=Matrix("n_support", "n_features")),
         **where(lambda model: not model._is_table(), _support_norms_=Array("float64", "n_support")),
+        **where(lambda model: np.size(model._planes_), _planes_=Array("float64", "n_pairs", "n_features")),
         **where(
             lambda model: np.size(model.probA_), probA_=Array("float64", "n_pairs"), probB_=Array("float64", "n_pairs")
         ),
@@ -107,11 +108,33 @@ class KernelMachine(Classifier):
             **attributes,
             **fitted,
             _support_rows_=rows,
+            _planes_=self._planes_of(rows, fitted),
             _support_norms_=np.empty(0) if self._is_table() else Rows(rows).norm,
             shape_fit_=tuple(X.shape),
             _dtype_=self._score_dtype(gram, fitted["_dual_coef_"]),
             fit_status_=int(not converged),
         )
+
+    def _planes_of(self, rows, fitted):
+        """The hyperplanes of a linear kernel on dense rows, which score new rows; empty if support vectors are faster.
+
+        The support vectors and coefficients that they are made of can then not be written to, nor can `coef_`.
+        """
+        coef, n_pairs = fitted["_dual_coef_"], len(fitted["intercept_"])
+        if self.kernel != "linear" or isinstance(rows, Csr) or n_pairs > len(rows):
+            return np.empty((0, 0))
+        with np.errstate(over="ignore", invalid="ignore"):
+            planes = pairs.hyperplanes(rows, coef, fitted["n_support_"])
+        if not np.isfinite(planes).all():
+            return np.empty((0, 0))
+        for array in (rows, coef, planes):
+            array.flags.writeable = False
+        return planes
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        if name in ("_dual_coef_", "n_support_", "_support_rows_") and "_planes_" in vars(self):
+            super().__setattr__("_planes_", np.empty((0, 0)))
 
     def _tell_of_violation(self, fitted, reason):
         name, n_steps, advice = type(self).__name__, fitted["n_iter_"], ""
@@ -292,8 +315,10 @@ class KernelMachine(Classifier):
         if self.kernel != "linear":
             raise AttributeError("coef_ is only available when using a linear kernel")
         self._require_fitted()
-        coef = pairs.hyperplanes(self._support_rows_, self._dual_coef_, self.n_support_)
-        coef.flags.writeable = False
+        coef = self._planes_
+        if not np.size(coef):
+            coef = pairs.hyperplanes(self._support_rows_, self._dual_coef_, self.n_support_)
+            coef.flags.writeable = False
         if not self._was_sparse():
             return coef
         coef = as_scipy(Csr.from_dense(coef))
@@ -311,6 +336,8 @@ class KernelMachine(Classifier):
             X = called(self.kernel, require_objects(X, type(self).__name__), self._fit_objects_)
         else:
             X = self._new_samples(X)
+        if self.kernel == "linear" and np.size(self._planes_):
+            return linear_scores(X, self._planes_, self.intercept_, self.n_jobs)
         if not self._is_table() and type(X) is type(self._support_rows_) is np.ndarray:
             scores = few_scores(self, self._kernel(self._gamma_), X)
             if scores is not None:

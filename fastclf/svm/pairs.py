@@ -26,6 +26,9 @@ _NEWTON_THREADS = 16
 # The largest cache size, in bytes; a larger one that the user gives is reduced to this.
 _MOST_CACHE = 1e18
 
+# The number of values in a block of support vectors that is converted to float64 at a time.
+_BLOCK_NUMBERS = 1 << 20
+
 # The number of seconds between two lines of progress.
 _SHOW_SECONDS = 1.0
 
@@ -360,9 +363,16 @@ def fit_sigmoids(problem, C, options, seed, watch):
 
 def hyperplanes(support, coef, n_support):
     """The weights w of each pair, (n_pairs, n_features), for the linear kernel."""
-    X = np.asarray(support, np.float64)
+    n_classes, d = len(n_support), support.shape[1]
     ends = np.concatenate([[0], np.cumsum(n_support)])
-    rows = [slice(*ends[c : c + 2]) for c in range(len(n_support))]
-    return np.stack(
-        [coef[b - 1, rows[a]] @ X[rows[a]] + coef[a, rows[b]] @ X[rows[b]] for a, b in pairs_of(len(n_support))]
-    )
+    first, second = np.triu_indices(n_classes, 1)
+    planes, size = np.zeros((len(first), d)), 1 + _BLOCK_NUMBERS // d
+    for c in range(n_classes):
+        # the rows of class c have one coefficient for each other class
+        others = np.zeros((n_classes - 1, d))
+        for start in range(ends[c], ends[c + 1], size):
+            rows = slice(start, min(start + size, ends[c + 1]))
+            others += coef[:, rows] @ np.asarray(support[rows], np.float64)
+        planes[first == c] += others[second[first == c] - 1]
+        planes[second == c] += others[first[second == c]]
+    return planes

@@ -722,3 +722,36 @@ def test_one_row_has_the_scores_that_it_has_among_many(rng):
         together = model.decision_function(X)
         for i in range(0, 240, 40):
             np.testing.assert_array_equal(model.decision_function(X[i : i + 1])[0], together[i])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 12])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scores_by_the_hyperplanes_of_a_linear_kernel_are_those_by_its_support_vectors(
+    rng, monkeypatch, n_classes, dtype
+):
+    monkeypatch.setattr(pairs, "_BLOCK_NUMBERS", 700)
+    X = rng.standard_normal((600, 70)).astype(dtype)
+    y = (X @ rng.standard_normal((70, n_classes)) + 3 * rng.standard_normal((600, n_classes))).argmax(axis=1)
+    model = SVC(kernel="linear", decision_function_shape="ovo", kernel_dtype="float64").fit(X, y)
+    scores, labels = model.decision_function(X), model.predict(X)
+    np.testing.assert_allclose(scores, np.squeeze(X @ model.coef_.T + model.intercept_), rtol=1e-4, atol=1e-4)
+    monkeypatch.setattr(SVC, "_planes_of", lambda *_: np.empty((0, 0)))
+    other = SVC(kernel="linear", decision_function_shape="ovo", kernel_dtype="float64").fit(X, y)
+    np.testing.assert_allclose(other.decision_function(X), scores, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(other.coef_, model.coef_, rtol=1e-12)
+    assert (other.predict(X) == labels).mean() > 0.99
+
+
+def test_coefficients_that_a_user_assigns_replace_the_hyperplanes_of_a_linear_kernel(rng):
+    X, y = rng.standard_normal((60, 3)), np.arange(60) % 3
+    model = SVC(kernel="linear", decision_function_shape="ovo").fit(X, y)
+    scores = model.decision_function(X)
+    with pytest.raises(ValueError, match="read-only"):
+        model.dual_coef_[:] = 0
+    model.dual_coef_ = 2 * model.dual_coef_
+    twice = 2 * (scores - model.intercept_) + model.intercept_
+    np.testing.assert_allclose(model.decision_function(X), twice, rtol=1e-9, atol=1e-9)
+    model.set_params(kernel="rbf")
+    model.decision_function(X)
+    with pytest.raises(AttributeError, match="linear kernel"):
+        _ = model.coef_
