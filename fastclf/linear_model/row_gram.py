@@ -9,6 +9,7 @@ number (Bjorck 1996, Numerical methods for least squares problems, 6.6). Where r
 lacks full rank, the eigenvectors are used.
 """
 
+import math
 from functools import partial
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ import numpy as np
 from .. import _simd
 from .._csr import Csr
 from .._exceptions import warn
-from .._threads import all_finite, aside, aside_if_many, map_rows, norm_of, numbered_blocks, rows_at
+from .._threads import all_finite, aside, aside_if_many, blocks, map_rows, norm_of, numbered_blocks, rows_at
 from ..sums.blocks import over_rows
 from .block_gradients import ENOUGH, Split, conjugate_block
 from .scores import linear_scores, products_with, transposed
@@ -322,7 +323,7 @@ def solved(A, target, alpha, exact, with_condition=True):
     gram = A.products()
     if not all_finite(gram):
         return Solution(np.full((target.shape[1], d), np.nan), 0, np.inf)
-    if min(n, d) > _FEW or (wide and alpha > _CERTAIN * norm_of(gram)):
+    if min(n, d) > _FEW or (wide and alpha > _CERTAIN * _norm(gram)):
         found = _by_factor(A, target, alpha, gram, with_condition)
         if found is not None:
             return found
@@ -344,7 +345,7 @@ def _by_factor(A, target, alpha, gram, with_condition, least=0.0):
     n, d = A.shape
     wide = n <= d
     # without a condition number, a bound of the largest eigenvalue is enough
-    largest = float(norm_of(gram))
+    largest = _norm(gram)
     if with_condition:
         largest = largest_eigenvalue(partial(_product, gram), len(gram))
     # With fewer rows than columns, the matrix of products of centred rows has the null vector u, the roots of the
@@ -371,6 +372,11 @@ def _by_factor(A, target, alpha, gram, with_condition, least=0.0):
         return Solution(w.T, d, condition)
     rank = min(n - lost, d)
     return Solution(w.T, rank, largest / smallest if rank == d else np.inf)
+
+
+def _norm(gram):
+    """The Frobenius norm of a symmetric matrix, which is at least its largest eigenvalue."""
+    return math.hypot(*(norm_of(rows) for rows in blocks(gram)))
 
 
 def _regular(gram, alpha, u, largest):
