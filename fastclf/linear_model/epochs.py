@@ -29,10 +29,9 @@ _FIRST_PRODUCTS = 1 << 20
 _LOGGED_SAMPLES = 1 << 16
 # The number of scores and features in a block of rows whose losses are computed together.
 _JUDGED_NUMBERS = 1 << 20
-# LEARNERS: as in `_samples.pxd`, the number of hyperplanes whose weights of a feature lie side by side.
+# LEARNERS: the number of hyperplanes whose weights of a feature lie side by side.
 # _FEWEST_INTERLEAVED: with fewer hyperplanes than this, each is trained for itself.
-LEARNERS = 8
-_FEWEST_INTERLEAVED = 3
+LEARNERS, _FEWEST_INTERLEAVED = kernels.INTERLEAVED, 3
 # The names of the arrays that have an entry for each hyperplane of a learner, in the order of a `Judge`'s fields.
 _OF_HYPERPLANES = ("positive", "up", "down")
 

@@ -108,6 +108,9 @@ cdef enum:
     # then the hyperplanes learn from the rows of the block, which are still in a cache
     MEASURED = 64
 
+# for Python, too
+INTERLEAVED = LEARNERS
+
 cdef double[2] SIGN = [-1, 1]  # the sign of a label is looked up, because a processor cannot predict a branch on labels
 
 
