@@ -6,7 +6,7 @@
 #
 # All sums are of doubles, those over rows in the order of the rows. `indices` and `data` have at least one entry. The w
 # of `descend` has d + 1 numbers for d columns: the last one is the weight of a column that is `bias` in every row.
-from cython cimport floating
+from cython cimport cdivision, floating
 from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
@@ -476,6 +476,7 @@ cdef lanes_t as_lanes(epochs, Py_ssize_t n, Py_ssize_t d):
     return out
 
 
+@cdivision(True)  # the debug build's check for division by zero is off: it does not compile for SIMD vectors
 cdef inline bint step_each(lanes_t* s, Py_ssize_t i, const double* score, const double* w, double* out) noexcept nogil:
     """Minimise over the alphas of row i in all lanes; returns whether the next epoch visits the row for any lane.
 
