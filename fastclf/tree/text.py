@@ -1,6 +1,7 @@
 """Trees as text and as rules."""
 
 from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -277,7 +278,10 @@ def rules(decision_tree):
 
 
 def _rules(shown):
-    """The rules one after another: all at once are millions of objects, through which Python's collector then goes."""
+    """The rules one after another: all at once are millions of objects, through which Python's collector then goes.
+
+    Rules share the tuples of their conditions, of which there is one for each node.
+    """
     tree = shown.tree
     waiting = [(0, {}, {})]
     while waiting:
@@ -287,14 +291,14 @@ def _rules(shown):
             for child, side in ((tree.children_right[node], ">"), (tree.children_left[node], "<=")):
                 may_miss = missing.get(feature, True) and bool(tree.missing_go_to_left[node]) == (side == "<=")
                 if left is None:
-                    narrower = bounds | {(feature, side): float(tree.threshold[node])}
+                    narrower = bounds | {(feature, side): (feature, side, float(tree.threshold[node]))}
                 else:
                     narrower = bounds | _subset_bounds(bounds, feature, left, side == "<=")
                 waiting.append((child, narrower, missing | {feature: may_miss}))
             continue
         conditions = [
-            (f, side, sorted(bound) if isinstance(bound, frozenset) else bound)
-            for (f, side), bound in sorted(bounds.items(), key=lambda item: item[0])
+            (f, side, sorted(condition[2])) if side in ("in", "not in") else condition
+            for (f, side), condition in sorted(bounds.items(), key=itemgetter(0))
             if not (side == "not in" and (f, "in") in bounds)
         ]
         yield {
@@ -307,13 +311,14 @@ def _rules(shown):
 
 
 def _subset_bounds(bounds, feature, left, inside):
-    """The condition on a feature after a split by categories: {(feature, "in" or "not in"): set of categories}."""
-    among, without = bounds.get((feature, "in")), bounds.get((feature, "not in"), frozenset())
+    """The condition on a feature after a split by categories: {(feature, side): (feature, side, set of categories)}."""
+    among, without = (bounds[feature, side][2] if (feature, side) in bounds else None for side in ("in", "not in"))
     if inside:
         among = frozenset(left) if among is None else among & frozenset(left)
     else:
-        without |= frozenset(left)
-    return {(feature, "not in"): without} if among is None else {(feature, "in"): among - without}
+        without = frozenset(left) if without is None else without | frozenset(left)
+    side, categories = ("not in", without) if among is None else ("in", among - (without or frozenset()))
+    return {(feature, side): (feature, side, categories)}
 
 
 def conditions_told(rule, names, lacking, told):
