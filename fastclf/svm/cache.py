@@ -16,6 +16,8 @@ class Cache:
         The row of the kernel matrix in each slot, or -1, and the time at which the slot was last used.
     slot_of : ndarray of shape (n_rows,), int64
         The slot of each row of the kernel matrix, or -1.
+    n_filled : int
+        The number of slots, the first ones, that have been used since the cache was empty.
     hits, asked : int
         The number of requested rows that were in the cache, and the number of all requested rows.
     """
@@ -32,6 +34,7 @@ class Cache:
         self.row_of = np.full(n, -1, np.int64)
         self.used = np.zeros(n, np.int64)
         self.slot_of[:] = -1
+        self.n_filled = 0
 
     def holds_all(self):
         """Whether the cache has a slot for each row of the kernel matrix."""
@@ -47,6 +50,7 @@ class Cache:
             self.table[slot, : len(keep)] = old[before, keep]
         self.row_of[: len(kept)], self.used[: len(kept)] = rows, used
         self.slot_of[rows] = np.arange(len(kept))
+        self.n_filled = len(kept)
 
     def ask(self, rows):
         """The `Cached` values of the listed rows; rows that are not in the cache get slots, as far as there are any."""
@@ -58,10 +62,14 @@ class Cache:
         self.hits += int(ready.sum())
         new = np.flatnonzero(~ready)
         if len(new) and len(self.used):
+            free = np.arange(self.n_filled, min(self.n_filled + len(new), len(self.used)))
+            self.n_filled += len(free)
+            self.used[free] = self.time
             # the rows that this call reads have the latest time of use, so that they are not replaced
-            n = min(len(new), int((self.used < self.time).sum()))
-            free = np.argpartition(self.used, n - 1)[:n] if n else np.empty(0, np.int64)
-            free.sort()
+            n = min(len(new) - len(free), int((self.used < self.time).sum())) if len(free) < len(new) else 0
+            if n:
+                free = np.append(free, np.sort(np.argpartition(self.used, n - 1)[:n]))
+            n = len(free)
             gone = self.row_of[free]
             self.slot_of[gone[gone >= 0]] = -1
             self.row_of[free], self.used[free] = rows[new[:n]], self.time

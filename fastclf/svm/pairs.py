@@ -8,7 +8,7 @@ import numpy as np
 
 from .._described import described
 from .._threads import require_verbose, run
-from . import nu, small_pairs, smo
+from . import few_rows, nu, small_pairs, smo
 from .dual import HARD, PROOF, Dual, add
 from .pair_scores import fit_sigmoid, pair_scores, pairs_of
 from .small_pairs import SLOW, SOLVED, STOPPED, UNSOLVED, SmallPairs
@@ -265,7 +265,9 @@ def solve_all(problem, options, found, watch):
     """`Problem.solve`."""
     for gram in small_pairs.grams(problem, found):
         largest = limits_of(options, gram.dtype, 1, 1).largest_set
-        SmallPairs(problem, gram, found, options["threads"], watch).solve(largest, options["cache_bytes"])
+        small = SmallPairs(problem, gram, found, options["threads"], watch)
+        few_rows.solve(small, options["cache_bytes"])
+        small.solve(largest, options["cache_bytes"])
     n_Cs, solved = len(problem.Cs), found.n_solved()
     sizes = np.diff(problem.starts)[np.array(problem.pairs)].sum(axis=1)
     left = [p for p in np.argsort(-sizes, kind="stable") if solved[p] < n_Cs]

@@ -178,10 +178,10 @@ class SmallPairs:
         while not done:
             done = compiled.solve_list(self.found, tiles, numbers, work, looks)
             at = min(work.position[0], len(numbers) - 1)
-            self._tell(numbers[at, 2])
+            self.tell(numbers[at, 2])
             yield
 
-    def _tell(self, p):
+    def tell(self, p):
         """Report the progress of pair number p of classes to the `Watch`, which may end the fit."""
         if not self.watch.is_asked:
             return

@@ -28,12 +28,12 @@ _PATIENCE, _TRIES, _GAIN = 30, 20, 1e-9
 _SLOW, _SLOW_LEAST, _SET_ROWS, _STEP_COST = 20, 50_000, 2048, 64
 
 # A Newton step is taken when the SMO steps since the last one have taken as long as the Newton step will. Its time is
-# that of _NEWTON_COST visits of a row for each multiplication of its Cholesky factorisation; its other parts (kernel
-# values, triangular solves) are counted as _NEWTON_REST more rows of the factor. Newton steps are ruled out if the
-# number of free rows exceeds both _FREE and the largest number for which the factor fits the memory. While the
-# violation is above 1, the width of the margin, the set of free rows still changes much, and the wait for a Newton step
-# is _EARLY times as long.
-_NEWTON_COST, _NEWTON_REST, _FREE, _EARLY = 1 / 165, 1000, 64, 8
+# that of _NEWTON_LEAST visits of a row, and of _NEWTON_COST visits for each multiplication of its Cholesky
+# factorisation; its other parts (kernel values, triangular solves) are counted as _NEWTON_REST more rows of the factor.
+# Newton steps are ruled out if the number of free rows exceeds both _FREE and the largest number for which the factor
+# fits the memory. While the violation is above 1, the width of the margin, the set of free rows still changes much, and
+# the wait for a Newton step is _EARLY times as long.
+_NEWTON_COST, _NEWTON_REST, _NEWTON_LEAST, _FREE, _EARLY = 1 / 165, 1000, 1 << 18, 64, 8
 
 # _POLISHES: the most Newton steps by singular values before a fit is given up.
 # _MOST_POLISHED: the most free rows, with alpha between its bounds, for which these steps are taken.
@@ -200,7 +200,7 @@ class Help:
         """Whether the steps since Newton's method last ran took as long as that run (twice as long if it failed)."""
         m = self._n_free()
         most = max(_FREE, dual_newton.most_rows(self.limits.newton_bytes / 8))
-        cost = _NEWTON_COST * m**2 * (m + _NEWTON_REST)
+        cost = _NEWTON_LEAST + _NEWTON_COST * m**2 * (m + _NEWTON_REST)
         return 1 < m <= most and self.steps.looks >= self.newton_wait * (1 if gap <= 1 else _EARLY) * cost
 
     def _newton(self):

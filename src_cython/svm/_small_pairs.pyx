@@ -13,6 +13,7 @@ from svm._dual cimport (
     N_ARRAYS, N_PROOFS, VIOLATION, dual_t, ends_t, make_feasible, place,
     place_all, prove, prove_at, rescale, row_to_balance, set_arrays, set_bounds,
 )
+from svm._few_rows cimport descend_on_few, few_t, panels_t
 from svm._shrinking cimport add_row, limits_t, scratch_t, solve
 from svm._steps cimport entry, find_ends, row_of
 from svm._within cimport (
@@ -360,6 +361,46 @@ cdef void solve_pairs(
             position.C = numbers[position.pair, 3] if position.pair < numbers.shape[0] else 0
 
 
+cdef void set_up(dual_t* d, const pair_t* pair, const double* diagonal_a, const double* diagonal_b) noexcept nogil:
+    """Set up the problem of a pair whose coefficients are 0."""
+    cdef Py_ssize_t i
+    for i in range(d.n):
+        d.y[i] = pair.sign_a if i < pair.n_a else -pair.sign_a
+        d.coef[i], d.f[i] = 0, -d.y[i]
+        d.diagonal[i] = diagonal_a[i] if i < pair.n_a else diagonal_b[i - pair.n_a]
+    set_all_bounds(d, pair)
+    place_all(d)
+
+
+cdef void try_pair(
+    const pairs_t* pairs, const int64_t* number, double* arrays, few_t* few, Py_ssize_t steps, const vec* like
+) noexcept nogil:
+    """Solve a pair if few rows of its kernel matrix are enough; else its solution stays as it is.
+
+    number: (a, b, its number among all pairs). like: for the type of the kernel values.
+    """
+    cdef dual_t d
+    cdef pair_t pair = as_pair(pairs, number[0], number[1], 0)
+    cdef ends_t ends
+    cdef Py_ssize_t p = number[2], made
+    cdef double over, gained = 0
+    few.a, few.b, few.n_a, few.n_b, few.n = number[0], number[1], pair.n_a, pair.n_b, 0
+    few.norm_a, few.norm_b = few.panels.norm + pairs.start[few.a], few.panels.norm + pairs.start[few.b]
+    set_arrays(&d, arrays, pair.n_a + pair.n_b)
+    set_up(&d, &pair, few.panels.diagonal + pairs.start[few.a], few.panels.diagonal + pairs.start[few.b])
+    few.ld = d.ld
+    memset(few.place, -1, d.n * sizeof(int64_t))
+    made = descend_on_few(&d, few, pairs.tol, steps, &gained, like)
+    ends = find_ends(&d)
+    pairs.proof[N_PROOFS * p + VIOLATION] = ends.most - ends.least
+    if ends.most - ends.least > pairs.tol or row_to_balance(&d, &over) >= 0 or is_doubtful(pairs, &d, pairs.tol):
+        return
+    prove(&d, ends, pairs.proof + N_PROOFS * p)
+    pairs.n_steps[p], pairs.status[p] = made, SOLVED
+    memcpy(pair.coef_a, d.coef, pair.n_a * sizeof(double))
+    memcpy(pair.coef_b, d.coef + pair.n_a, pair.n_b * sizeof(double))
+
+
 cdef pairs_t as_pairs(pairs):
     cdef pairs_t out
     cdef const int64_t[::1] start = pairs.starts
@@ -425,3 +466,39 @@ def solve_list(pairs, tiles, const int64_t[:, ::1] numbers, work, int64_t looks)
                 &pairs_, &tiles_, numbers, <vec_d*> K, &scratch, <position_t*> &position[0], looks
             )
     return position[0] == numbers.shape[0]
+
+
+cdef panels_t as_panels(panels):
+    cdef panels_t out
+    cdef const double[::1] norm = panels.norm
+    cdef const double[::1] diagonal = panels.diagonal
+    cdef const int64_t[::1] first = panels.first
+    kernel = panels.kernel
+    out.kernel.kind, out.kernel.degree, out.kernel.gamma = kernel.kind, kernel.degree, kernel.gamma
+    out.kernel.coef0 = kernel.coef0
+    out.d, out.lines, out.terms = panels.lines.shape[1], first_of(panels.lines), first_of(panels.terms)
+    out.norm, out.diagonal, out.first = &norm[0], &diagonal[0], &first[0]
+    return out
+
+
+def solve_by_few_rows(pairs, panels, const int64_t[::1] number, work, Py_ssize_t rows, Py_ssize_t steps):
+    """Solve a pair if at most this number of rows of its kernel matrix, and of steps, are enough for it.
+
+    pairs: a `pairs.Solutions`. panels: a `few_rows.Panels`. number: (a, b, its number among all pairs, 0). work: a
+    `few_rows.FewWork`.
+    """
+    cdef pairs_t pairs_ = as_pairs(pairs)
+    cdef panels_t panels_ = as_panels(panels)
+    cdef few_t few
+    cdef double[::1] arrays = work.arrays
+    cdef int64_t[::1] place = work.place
+    cdef bint single = work.K.dtype == "f"
+    require(number.shape[0] == 4 and pairs.nu == 0 and len(panels.norm) == pairs_.n == len(panels.diagonal))
+    require(panels.lines.dtype == work.K.dtype == panels.terms.dtype == work.x.dtype and len(work.x) >= panels_.d)
+    few.panels, few.most, few.K, few.x, few.place = &panels_, rows, first_of(work.K), first_of(work.x), &place[0]
+    require(rows <= len(work.K))
+    with nogil:
+        if single:
+            try_pair(&pairs_, &number[0], &arrays[0], &few, steps, <const vec_f*> NULL)
+        else:
+            try_pair(&pairs_, &number[0], &arrays[0], &few, steps, <const vec_d*> NULL)

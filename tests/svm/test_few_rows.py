@@ -1,0 +1,143 @@
+"""Pairs of classes that few rows of their kernel matrix are enough for (`fastclf/svm/few_rows.py`)."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from fastclf import SVC
+from fastclf.svm import few_rows
+
+KERNELS = [
+    {"kernel": "linear"},
+    {"kernel": "rbf"},
+    {"kernel": "rbf", "C": 100.0},
+    {"kernel": "poly", "coef0": 1.0},
+    {"kernel": "sigmoid", "gamma": 1e-3},
+]
+
+
+def apart(rng, n, d, n_classes, dtype=np.float64):
+    """Classes that lie far apart, of different sizes."""
+    y = (n_classes * rng.random(n) ** 1.2).astype(int)
+    return (8 * rng.standard_normal((n_classes, d))[y] + rng.standard_normal((n, d))).astype(dtype), y
+
+
+@pytest.fixture
+def solved(monkeypatch):
+    """The numbers of the pairs that were solved by few rows, in a list that grows with each fit."""
+    numbers = []
+
+    def watched(pairs, cache_bytes):
+        before = pairs.found.status[0].copy()
+        solve(pairs, cache_bytes)
+        numbers.extend(np.flatnonzero(pairs.found.status[0] != before))
+
+    solve = few_rows.solve
+    monkeypatch.setattr(few_rows, "solve", watched)
+    return numbers
+
+
+@pytest.mark.levels
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize("options", KERNELS)
+def test_classes_that_lie_apart_have_the_machines_of_the_whole_matrix(
+    rng, solved, monkeypatch, options, n_classes, dtype
+):
+    X, y = apart(rng, 1000 * n_classes, 7, n_classes, dtype)
+    model = SVC(tol=1e-4, decision_function_shape="ovo", **options).fit(X, y)
+    assert len(solved) == len(model.violations_)
+    assert model.violation_ <= 1e-4
+    monkeypatch.setattr(few_rows, "solve", lambda pairs, cache_bytes: None)
+    other = SVC(tol=1e-4, decision_function_shape="ovo", **options).fit(X, y)
+    assert np.allclose(model.dual_objective_, other.dual_objective_, rtol=1e-3, atol=0)
+    assert np.allclose(model.decision_function(X), other.decision_function(X), rtol=0, atol=1e-3)
+    assert (model.predict(X) == other.predict(X)).all()
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_the_violation_and_the_gap_hold_for_kernel_values_in_float64(rng, solved, kernel):
+    X, y = apart(rng, 3000, 5, 2)
+    gamma = 0.01
+    model = SVC(kernel=kernel, gamma=gamma).fit(X, y)
+    assert solved == [0]
+    inner = X @ X.T
+    square = np.diag(inner)
+    K = inner if kernel == "linear" else np.exp(-gamma * (square[:, None] + square - 2 * inner))
+    b = np.zeros(len(X))
+    b[model.support_] = model.dual_coef_[0]
+    label = np.where(y == 1, 1.0, -1.0)
+    f = K @ b - label
+    rises, falls = np.where(label > 0, b < 1, b < 0), np.where(label > 0, b > 0, b > -1)
+    assert f[falls].max() - f[rises].min() <= 1.01e-3
+    assert abs(b.sum()) < 1e-12
+    square = b @ K @ b
+    primal = 0.5 * square + np.maximum(0, 1 - label * (K @ b + model.intercept_)).sum()
+    assert primal - (np.abs(b).sum() - 0.5 * square) == pytest.approx(model.duality_gap_, abs=1e-6)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_the_number_of_threads_changes_no_bit(rng, solved, n_classes):
+    X, y = apart(rng, 800 * n_classes, 20, n_classes, np.float32)
+    one, three = (SVC(n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 3))
+    assert len(solved) == 2 * len(one.violations_)
+    assert one.dual_coef_.tobytes() == three.dual_coef_.tobytes()
+    assert one.intercept_.tobytes() == three.intercept_.tobytes()
+
+
+def test_pairs_that_overlap_have_the_same_bits_as_if_they_had_not_been_tried(rng, solved, monkeypatch):
+    X, y = rng.standard_normal((2000, 6)), rng.integers(3, size=2000)
+    model = SVC().fit(X, y)
+    assert solved == []
+    monkeypatch.setattr(few_rows, "solve", lambda pairs, cache_bytes: None)
+    other = SVC().fit(X, y)
+    assert model.dual_coef_.tobytes() == other.dual_coef_.tobytes()
+    assert (model.n_iter_ == other.n_iter_).all()
+
+
+def test_pairs_that_lie_apart_are_solved_beside_pairs_that_overlap(rng, solved):
+    X, y = apart(rng, 3000, 6, 3)
+    X[y == 1] = X[y == 0][rng.integers((y == 0).sum(), size=(y == 1).sum())] + 0.1
+    model = SVC().fit(X, y)
+    assert solved == [1, 2]
+    assert model.violation_ <= 1e-3
+
+
+@pytest.mark.parametrize(
+    "options", [{"max_iter": 5}, {"kernel": "precomputed"}, {"kernel": lambda A, B: A @ B.T}, {"cache_size": 0.1}]
+)
+def test_fits_that_few_rows_are_not_meant_for_are_left_to_the_other_solvers(rng, solved, options):
+    X, y = apart(rng, 1500, 4, 2)
+    X = X @ X.T if options.get("kernel") == "precomputed" else X
+    model = SVC(**options)
+    if "max_iter" in options:
+        with pytest.warns(UserWarning, match="terminated early"):
+            model.fit(X, y)
+        assert (model.n_iter_ <= 5).all()
+    else:
+        model.fit(X, y)
+    assert solved == []
+
+
+def test_sparse_rows_are_left_to_the_other_solvers(rng, solved):
+    X, y = apart(rng, 1500, 4, 2)
+    dense, sparse = SVC().fit(X, y), SVC().fit(csr_array(X), y)
+    assert solved == [0]
+    assert np.allclose(dense.decision_function(X), sparse.decision_function(csr_array(X)), rtol=0, atol=2e-3)
+
+
+def test_folds_that_lack_a_class_are_fitted(rng):
+    X, y = apart(rng, 1500, 4, 2)
+    y[:3] = 2
+    model = SVC(probability=True, random_state=0).fit(X, y)
+    assert np.allclose(model.predict_proba(X).sum(axis=1), 1)
+
+
+def test_a_callback_sees_the_pairs_and_ends_the_fit(rng):
+    X, y = apart(rng, 3000, 6, 3)
+    seen = []
+    SVC(callback=lambda *told: seen.append(told)).fit(X, y)
+    assert len(seen) >= 3
+    with pytest.warns(UserWarning, match="the callback ended it"):
+        model = SVC(callback=lambda *told: True).fit(X, y)
+    assert model.fit_status_ == 1
