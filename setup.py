@@ -110,10 +110,14 @@ SANITIZERS = [f"-fsanitize={SANITIZE}", "-fno-omit-frame-pointer", "-fwrapv", "-
 FLAGS += ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-Wno-psabi"]
 # Unwind tables, which only debuggers and profilers read, would be a twentieth of the size of a module.
 FLAGS += [] if SYMBOLS else ["-fno-asynchronous-unwind-tables"]
+# Calls of Python's functions without a jump table, and no names but that of the module's start, are smaller.
+FLAGS += ["-fno-plt", "-fvisibility=hidden"]
 MSVC_FLAGS = ["/O2", "/fp:precise"]
 # Code and constants share pages, which saves 8 kB in each of a hundred modules.
 LINK_FLAGS = (
-    ["-Wl,--strip-all", "-Wl,-z,noseparate-code"] if sys.platform == "linux" and not SYMBOLS else SANITIZERS[:1]
+    ["-Wl,--strip-all", "-Wl,-z,noseparate-code", "-Wl,--build-id=none"]
+    if sys.platform == "linux" and not SYMBOLS
+    else SANITIZERS[:1]
 )
 
 # Cython's code for typed memoryviews is compiled once for all modules: this halves the time of a build.
