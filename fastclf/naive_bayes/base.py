@@ -4,6 +4,7 @@ import inspect
 
 import numpy as np
 
+from .._csr import Csr
 from .._estimator import Classifier, clone
 from .._exceptions import warn
 from .._folds import keeps_classes, rows_of_folds
@@ -12,14 +13,17 @@ from .._snapshot import snapshot
 from .._state_table import Array, declare
 from .._threads import aside_if_many, blocks, rows_at
 from .._validation import as_array, as_matrix, as_sample_weight, described, encode_groups, encode_labels, require_choice
-from ..sums.blocks import added
+from ..sums.blocks import added, over_rows
 from ..sums.class_sums import as_number_rows, class_count_spans, column_sum_spans, require_finite, span_bounds
 from ..sums.layout import by_column
-from .joints import add_linear, decide, normalise, require_positive
+from .joints import add_linear, decide, kernels, normalise, require_positive, row_work
 
 # The largest number of folds for which the fit without a fold comes from the merged statistics of the other folds; two
 # merges for each fold give all of these fits.
 _MANY_FOLDS = 100
+
+# The number of log joints of a block of rows that are computed before the block's classes are decided.
+_JOINTS = 1 << 17
 
 METHODS = ("predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba")
 
@@ -271,7 +275,14 @@ class NaiveBayesBase(Classifier):
 
     def predict(self, X):
         """The most probable label of each row, of shape (n_samples,); of equally probable ones the first."""
-        return self._answer("predict", self._ask(X))
+        if "_joint_log_likelihood" in self._own_methods:
+            return self._answer("predict", self._ask(X))
+        self._require_fitted()
+        return rows_at(self.classes_, self._decided(self._new_samples(X)))
+
+    def _decided(self, X):
+        """The class code of each row."""
+        return decide(self._joint(X), self.n_jobs)
 
     def predict_log_proba(self, X):
         """log P(class | x), of shape (n_samples, n_classes).
@@ -398,10 +409,41 @@ class DiscreteBayes(NaiveBayesBase):
     def _joint(self, X):
         """The log joints log P(x, class) of rows, by the linear scores (`Linear`) that the subclass defines."""
         form, threshold = self._linear(), self._threshold()
-        joint = begin_joint(len(X), self.class_log_prior_ + form.constant)
+        joint = begin_joint(len(X), self._begin() + form.constant)
         add_linear(joint, X, form, self.n_jobs, threshold)
-        # X is searched for NaN and infinity if the sum of the log joints is not finite; with a threshold always,
-        # because a binarised NaN leaves no trace in the sum
-        if threshold is not None or not np.isfinite(joint.sum()):
-            require_finite(X, type(self).__name__)
+        self._require_sound(X, joint.sum())
         return joint
+
+    def _begin(self):
+        """The terms of the log joints that are the same for all rows, but for those of `_linear`."""
+        return self.class_log_prior_
+
+    def _require_sound(self, X, total):
+        """Refuse NaN and infinity, which X is searched for if the sum of all log joints, `total`, is not finite.
+
+        With a threshold X is always searched, because a binarised NaN leaves no trace in the sum.
+        """
+        if self._threshold() is not None or not np.isfinite(total):
+            require_finite(X, type(self).__name__)
+
+    def _decided(self, X):
+        # the log joints of many rows and classes would take longer to write to memory than to compute
+        size = max(1, _JOINTS // len(self.classes_))
+        if isinstance(X, Csr) or len(X) <= size:
+            return super()._decided(X)
+        form, threshold = self._linear(), self._threshold()
+        begin, codes = self._begin() + form.constant, np.empty(len(X), np.int32)
+
+        def decide_rows(start, stop):
+            total = 0.0
+            for first in range(start, stop, size):
+                rows = slice(first, min(first + size, stop))
+                joint = begin_joint(rows.stop - rows.start, begin)
+                add_linear(joint, X[rows], form, 1, threshold)
+                kernels.decide(joint, 0, len(joint), codes[rows])
+                total += joint.sum()
+            return total
+
+        totals = over_rows(decide_rows, X, row_work(len(begin)), self.n_jobs)
+        self._require_sound(X, sum(totals))
+        return codes

@@ -15,7 +15,7 @@ from .base import DiscreteBayes, NaiveBayesBase, as_priors, begin_joint, documen
 from .counted_cells import Bernoulli, Categorical
 from .distributions import Gaussian, Multinomial, Poisson
 from .gaussian_leave_one_out import left_out_codes
-from .joints import Linear, add_gaussian, add_linear, add_table, joined_tables, require_positive
+from .joints import Linear, add_gaussian, add_table, decide, joined_tables, require_positive
 
 # The largest number of counts: the number of classes times the number of categories of all columns together. A count
 # takes 8 bytes.
@@ -268,13 +268,11 @@ class ComplementNB(DiscreteBayes, shortcuts=True):
             weights = divide(weights, weights.sum(axis=1, keepdims=True))
         return {"feature_log_prob_": weights, "feature_all_": counts.sum(axis=0)}
 
-    def _joint(self, X):
-        alone = len(self.classes_) == 1
-        joint = begin_joint(len(X), self.class_log_prior_ if alone else np.zeros(len(self.classes_)))
-        add_linear(joint, X, Linear(self.feature_log_prob_), self.n_jobs)
-        if not np.isfinite(joint.sum()):
-            require_finite(X, type(self).__name__)
-        return joint
+    def _linear(self):
+        return Linear(self.feature_log_prob_)
+
+    def _begin(self):
+        return self.class_log_prior_ if len(self.classes_) == 1 else np.zeros(len(self.classes_))
 
 
 @document
@@ -367,6 +365,10 @@ class PoissonNB(DiscreteBayes, shortcuts=True):
     def _joint(self, X):
         require_positive(X, type(self).__name__)
         return super()._joint(X)
+
+    def _decided(self, X):
+        require_positive(X, type(self).__name__)
+        return super()._decided(X)
 
 
 @document
@@ -483,6 +485,9 @@ class CategoricalNB(DiscreteBayes, shortcuts=True):
         joint = begin_joint(len(X), self.class_log_prior_)
         add_table(joint, X, *joined_tables(self._tables()), self.n_jobs)
         return joint
+
+    def _decided(self, X):
+        return decide(self._joint(X), self.n_jobs)
 
     def _check_rest(self, sizes, entries):
         for name in ("category_count_", "feature_log_prob_"):

@@ -18,7 +18,9 @@ from naive_bayes._gaussian_leave_one_out cimport gaussians_t, left_out_t, leave_
 from _model cimport bayes_t, model_t, normalise_f, score_double_f, score_float_f
 from _numbers cimport real, row_of, rows_at, rows_of, rows_t
 from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
-from _vector cimport LANES_D, fmadd_d, require, spread_d, sum_d, vec_d
+from _vector cimport (
+    LANES_D, at_most_d, fmadd_d, larger, largest_d, lowest_bit, require, spread_d, sum_d, vec_d,
+)
 
 LANES = LANES_D
 
@@ -244,12 +246,36 @@ cdef void decide_rows(
     const double* joint, Py_ssize_t n_classes, Py_ssize_t start, Py_ssize_t stop, int32_t* code
 ) noexcept nogil:
     cdef Py_ssize_t i, k, best
+    cdef const double* row
     for i in range(start, stop):
+        row = joint + i * n_classes
         best = 0
-        for k in range(1, n_classes):
-            if joint[i * n_classes + k] > joint[i * n_classes + best]:
-                best = k
+        if n_classes >= 2 * LANES_D:
+            best = place_of_largest(row, n_classes)
+        else:
+            for k in range(1, n_classes):
+                if row[k] > row[best]:
+                    best = k
         code[i] = best
+
+
+cdef inline Py_ssize_t place_of_largest(const double* x, Py_ssize_t n) noexcept nogil:
+    """The index of the largest of n numbers, at least LANES_D; of equal ones the first."""
+    cdef Py_ssize_t k = LANES_D, last = n - LANES_D
+    cdef unsigned int mask
+    cdef vec_d high = (<const vec_d*> x)[0]
+    # the last vector overlaps the one before it
+    while k < n:
+        high = larger(high, (<const vec_d*> (x + min(k, last)))[0])
+        k += LANES_D
+    high = spread_d(largest_d(high))
+    k = 0
+    while k < n:
+        mask = at_most_d(high, (<const vec_d*> (x + min(k, last)))[0])
+        if mask:
+            return min(k, last) + lowest_bit(mask)
+        k += LANES_D
+    return 0
 
 
 cdef inline joints_t joints_of(
