@@ -234,7 +234,7 @@ def _linear(model):
     weight, constant, always = model._linear()
     impossible = np.isneginf(weight)
     return Bayes(
-        model.class_log_prior_ + constant,
+        model._begin() + constant,
         np.where(impossible, 0, weight),
         threshold=model._threshold(),
         nonnegative=isinstance(model, PoissonNB),
@@ -243,15 +243,10 @@ def _linear(model):
     )
 
 
-def _complement(model):
-    begin = model.class_log_prior_ if len(model.classes_) == 1 else np.zeros(len(model.classes_))
-    return Bayes(begin, model.feature_log_prob_)
-
-
 _BAYES = {
     GaussianNB: _gaussian,
     MultinomialNB: _linear,
-    ComplementNB: _complement,
+    ComplementNB: _linear,
     BernoulliNB: _linear,
     PoissonNB: _linear,
     CategoricalNB: lambda model: Bayes(model.class_log_prior_, tables=model._tables(), nonnegative=True),

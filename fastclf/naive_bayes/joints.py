@@ -12,6 +12,9 @@ from ..sums.layout import by_column
 
 kernels = _simd.load("naive_bayes._joints")
 
+# Among at most this number of entries of sparse rows, equal columns are not searched for.
+_FEW_ENTRIES = 1 << 9
+
 
 def require_positive(X, owner):
     """Refuse negative counts. NaN is not refused here: it shows in the caller's sums."""
@@ -59,7 +62,9 @@ def add_linear(joint, X, form, n_jobs, threshold=None):
     n_always = form.always.sum(axis=1) if form.always is not None and form.always.any() else None
     sparse = isinstance(X, Csr)
     if sparse and X.size < X.n_columns and not form.coef.flags.f_contiguous:
-        X, form = _of_entries(X, form)
+        X, columns = of_entries(X)
+        always = None if form.always is None else form.always[:, columns]
+        form = form._replace(coef=form.coef[:, columns], always=always)
     coef = form.coef
     if sparse and n_always is None:
         # a search for -inf among all coefficients would take longer than the products of few rows
@@ -86,15 +91,24 @@ def _rule_out(joint, numbers, impossible):
         rows[impossible(block)] = -np.inf
 
 
-def _of_entries(X, form):
-    """(rows, Linear) with the same products: a column for each entry of the sparse rows, and no others.
+def of_entries(X):
+    """(rows, columns): sparse rows with a column for each entry of X, and the columns of X that these stand for.
 
     For few rows these are fewer columns than those of X, and take less time than a copy of all coefficients.
     """
     columns = X.indices[: X.size] if X.size else np.zeros(1, np.int32)
-    rows = Csr(X.indptr, np.arange(len(columns), dtype=np.int32), X.data, len(columns))
-    always = None if form.always is None else form.always[:, columns]
-    return rows, form._replace(coef=form.coef[:, columns], always=always)
+    return Csr(X.indptr, np.arange(len(columns), dtype=np.int32), X.data, len(columns)), columns
+
+
+def of_known_columns(X):
+    """(rows, columns): sparse rows with only the columns that have an entry, and the columns of X that these are."""
+    if X.size <= _FEW_ENTRIES:
+        return of_entries(X)
+    place = np.zeros(X.n_columns, np.int32)
+    place[X.indices[: X.size]] = 1
+    columns = np.flatnonzero(place)
+    place[columns] = np.arange(len(columns))
+    return Csr(X.indptr, place[X.indices[: X.size]], X.data, len(columns)), columns
 
 
 def _products(out, X, coef, n_jobs, threshold):

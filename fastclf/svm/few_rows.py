@@ -64,7 +64,7 @@ class FewWork:
     def __init__(self, m, d, n_rows, dtype):
         self.arrays = np.empty(of_duals.ARRAYS * padded(m, PAD))
         self.K = aligned((n_rows, padded(m, PAD)), dtype)
-        self.place, self.x = np.empty(m, np.int64), np.empty(d, dtype)
+        self.places, self.x = np.empty(m, np.int64), np.empty(d, dtype)
 
 
 def solve(pairs, cache_bytes):

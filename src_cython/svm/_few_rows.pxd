@@ -13,8 +13,8 @@ from _vector cimport LANES_D, LANES_F, fmadd, spread, vec, vec_d, vec_f
 
 cdef enum:
     SIDE_BY_SIDE = 8    # the number of SIMD vectors in each line of a panel
-    # when this number of rows is known, the violation, which is 2 without steps, must be below 1; otherwise it will take
-    # many rows
+    # when this number of rows is known, the violation, which is 2 without steps, must be below 1; otherwise the pair
+    # will need many rows
     TRIAL = 16
 
 # Pointers to the arrays of a `few_rows.Panels`, and its numbers; kernels only read these arrays. All are float or all
@@ -38,7 +38,7 @@ ctypedef struct few_t:
     Py_ssize_t ld              # the number of entries from one known row to the next
     Py_ssize_t n, most         # the number of known rows, and the most that may be computed
     void* K                    # (most, ld), float or double: the known rows, padded by zeros; written
-    int64_t* place             # (n_a + n_b,): where each row is among the known rows; -1: it is not known
+    int64_t* places            # (n_a + n_b,): where each row is among the known rows; -1: it is not known
     void* x                    # (d,), float or double: scratch space for a row
 
 
@@ -89,13 +89,13 @@ cdef inline void meet_class(
 
 cdef inline const vec* kernel_row(few_t* s, Py_ssize_t i, const vec* like) noexcept nogil:
     """Row i of the kernel matrix of a pair; NULL if it is not known and no more may be computed. like: for the type."""
-    cdef Py_ssize_t wide = SIDE_BY_SIDE * (LANES_F if vec is vec_f else LANES_D), place = s.place[i], n = s.n_a + s.n_b
+    cdef Py_ssize_t wide = SIDE_BY_SIDE * (LANES_F if vec is vec_f else LANES_D), n = s.n_a + s.n_b
     cdef Py_ssize_t size = sizeof(float) if vec is vec_f else sizeof(double), r
     cdef double norm
     cdef bint in_a
     cdef vec* out
-    if place >= 0:
-        return row_of(<const vec*> s.K, place, s.ld)
+    if s.places[i] >= 0:
+        return row_of(<const vec*> s.K, s.places[i], s.ld)
     if s.n == s.most:
         return NULL
     in_a = i < s.n_a
@@ -106,7 +106,7 @@ cdef inline const vec* kernel_row(few_t* s, Py_ssize_t i, const vec* like) noexc
     meet_class(s.panels, <const vec*> s.x, norm, s.panels.first[s.a], s.n_a, out)
     meet_class(s.panels, <const vec*> s.x, norm, s.panels.first[s.b], s.n_b, <vec*> (<char*> out + s.n_a * size))
     memset(<char*> out + n * size, 0, (s.ld - n) * size)
-    s.place[i] = s.n
+    s.places[i] = s.n
     s.n += 1
     return out
 

@@ -389,7 +389,7 @@ cdef void try_pair(
     set_arrays(&d, arrays, pair.n_a + pair.n_b)
     set_up(&d, &pair, few.panels.diagonal + pairs.start[few.a], few.panels.diagonal + pairs.start[few.b])
     few.ld = d.ld
-    memset(few.place, -1, d.n * sizeof(int64_t))
+    memset(few.places, -1, d.n * sizeof(int64_t))
     made = descend_on_few(&d, few, pairs.tol, steps, &gained, like)
     ends = find_ends(&d)
     pairs.proof[N_PROOFS * p + VIOLATION] = ends.most - ends.least
@@ -491,11 +491,11 @@ def solve_by_few_rows(pairs, panels, const int64_t[::1] number, work, Py_ssize_t
     cdef panels_t panels_ = as_panels(panels)
     cdef few_t few
     cdef double[::1] arrays = work.arrays
-    cdef int64_t[::1] place = work.place
+    cdef int64_t[::1] places = work.places
     cdef bint single = work.K.dtype == "f"
     require(number.shape[0] == 4 and pairs.nu == 0 and len(panels.norm) == pairs_.n == len(panels.diagonal))
     require(panels.lines.dtype == work.K.dtype == panels.terms.dtype == work.x.dtype and len(work.x) >= panels_.d)
-    few.panels, few.most, few.K, few.x, few.place = &panels_, rows, first_of(work.K), first_of(work.x), &place[0]
+    few.panels, few.most, few.K, few.x, few.places = &panels_, rows, first_of(work.K), first_of(work.x), &places[0]
     require(rows <= len(work.K))
     with nogil:
         if single:
