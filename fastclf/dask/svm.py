@@ -17,7 +17,7 @@ from .._threads import run
 from .._validation import require_weight
 from ..kernels.gamma import gamma_by, gamma_of, mean_of, sum_bounds, variance_of, weighted_sums
 from ..kernels.values import Rows
-from ..svm import pairs, small_pairs
+from ..svm import few_rows, pairs, small_pairs
 from ..svm.gram import Gram
 from ..svm.small_pairs import DOUBTFUL, SOLVED, STOPPED, UNSOLVED, SmallPairs
 from .base import OnDask, on_dask
@@ -223,9 +223,11 @@ def small_pair(model, p, facts, first, second):
     if not model.fit_intercept:
         problem._solve_pair(p, pair, options, found, watch)
         return _solution(found, p, pair)
-    for gram in small_pairs.grams(problem, found):
+    for number, gram in enumerate(small_pairs.grams(problem, found)):
         largest = pairs.limits_of(options, gram.dtype, 1, 1).largest_set
         small = SmallPairs(problem, gram, found, 1, watch)
+        if number == 0:
+            few_rows.solve(small, min(options["cache_bytes"], pairs.MOST_CACHE))
         if len(problem.rows) <= largest and found.status[0, p] in (UNSOLVED, DOUBTFUL):
             run(small.alone, [np.array([*pair, p, 0])], 1)
     return _solution(found, p, pair)

@@ -408,11 +408,15 @@ class DiscreteBayes(NaiveBayesBase):
 
     def _joint(self, X):
         """The log joints log P(x, class) of rows, by the linear scores (`Linear`) that the subclass defines."""
-        form, threshold = self._linear(), self._threshold()
+        rows, form = self._form(X)
         joint = begin_joint(len(X), self._begin() + form.constant)
-        add_linear(joint, X, form, self.n_jobs, threshold)
+        add_linear(joint, rows, form, self.n_jobs, self._threshold())
         self._require_sound(X, joint.sum())
         return joint
+
+    def _form(self, X):
+        """(rows, the `Linear` of these rows); rows of X with only some columns if that takes less time."""
+        return X, self._linear()
 
     def _begin(self):
         """The terms of the log joints that are the same for all rows, but for those of `_linear`."""
@@ -427,9 +431,10 @@ class DiscreteBayes(NaiveBayesBase):
             require_finite(X, type(self).__name__)
 
     def _decided(self, X):
-        # the log joints of many rows and classes would take longer to write to memory than to compute
-        size = max(1, _JOINTS // len(self.classes_))
-        if isinstance(X, Csr) or len(X) <= size:
+        # the log joints of many rows and classes would take longer to write to memory than to compute; a block has at
+        # least as many rows as X has columns, so that the coefficients, which are copied for it, do not count
+        size = max(_JOINTS // len(self.classes_), X.shape[1])
+        if isinstance(X, Csr) or len(X) <= size or type(self)._joint is not DiscreteBayes._joint:
             return super()._decided(X)
         form, threshold = self._linear(), self._threshold()
         begin, codes = self._begin() + form.constant, np.empty(len(X), np.int32)

@@ -19,9 +19,7 @@ from .gaussian_leave_one_out import left_out_codes
 from .joints import (
     Linear,
     add_gaussian,
-    add_linear,
     add_table,
-    decide,
     joined_tables,
     of_known_columns,
     require_positive,
@@ -344,19 +342,16 @@ class BernoulliNB(DiscreteBayes, shortcuts=True):
             columns = slice(start, start + size)
             yield columns, _logs_of_absence(self.feature_log_prob_[:, columns])
 
-    def _joint(self, X):
+    def _form(self, X):
         if not isinstance(X, Csr) or X.size >= X.n_columns:
-            return super()._joint(X)
+            return super()._form(X)
         # the coefficients of few entries take less time than those of all features
         constant = sum(_sums(logs) for _, logs in self._absent())
         if not np.isfinite(constant).all():
-            return super()._joint(X)
+            return super()._form(X)
         rows, columns = of_known_columns(X)
         there = self.feature_log_prob_[:, columns]
-        joint = begin_joint(len(X), self._begin() + constant)
-        add_linear(joint, rows, Linear(there - _logs_of_absence(there)), self.n_jobs, self._threshold())
-        self._require_sound(X, joint.sum())
-        return joint
+        return rows, Linear(there - _logs_of_absence(there), constant)
 
 
 def _logs_of_absence(there):
@@ -412,10 +407,6 @@ class PoissonNB(DiscreteBayes, shortcuts=True):
     def _joint(self, X):
         require_positive(X, type(self).__name__)
         return super()._joint(X)
-
-    def _decided(self, X):
-        require_positive(X, type(self).__name__)
-        return super()._decided(X)
 
 
 @document
@@ -532,9 +523,6 @@ class CategoricalNB(DiscreteBayes, shortcuts=True):
         joint = begin_joint(len(X), self.class_log_prior_)
         add_table(joint, X, *joined_tables(self._tables()), self.n_jobs)
         return joint
-
-    def _decided(self, X):
-        return decide(self._joint(X), self.n_jobs)
 
     def _check_rest(self, sizes, entries):
         for name in ("category_count_", "feature_log_prob_"):

@@ -7,10 +7,10 @@ that compute whole matrices.
 import numpy as np
 
 from .._aligned import aligned
-from .._threads import run
+from .._threads import ranges, run
 from .dual import compiled as of_duals
 from .gram import PAD, Gram, padded
-from .small_pairs import UNSOLVED, compiled
+from .small_pairs import compiled
 
 # _SHARE, _LEAST_ROWS: of its kernel matrix a pair computes at most one in _SHARE rows, or _LEAST_ROWS if that is more.
 # _STEPS: the most steps for each of these rows.
@@ -19,13 +19,19 @@ _SHARE, _LEAST_ROWS, _STEPS = 16, 128, 4
 # The fewest rows of a pair for which rows of the kernel matrix are computed one by one.
 _FEWEST = 512
 
-# The most multiplications in one call of compiled code, some 30 ms, so that Ctrl-C is noticed; pairs that may take more
-# are left to the other solvers.
-_CALL = 1 << 28
+# _CALL, _VISITS: the most multiplications, and the most visits of rows by steps, in one call of compiled code, so that
+# it takes less than 0.1 s. They limit the number of rows that are computed.
+_CALL, _VISITS = 1 << 28, 1 << 26
+
+# The largest share of the cache's memory for panels, and for the rows of a kernel matrix on all threads.
+_MEMORY = 1 / 4
+
+# The number of values in a block of rows that is copied to panels at a time.
+_BLOCK_NUMBERS = 1 << 18
 
 
 class Panels:
-    """The rows of a problem side by side, class by class; compiled code reads it as `panels_t` (`_few_rows.pxd`).
+    """The rows of some classes side by side, class by class; compiled code reads it as `panels_t` (`_few_rows.pxd`).
 
     Attributes
     ----------
@@ -33,70 +39,97 @@ class Panels:
     terms : ndarray of shape (n_panels, width)
         -gamma |x|^2 for each row x.
     norm, diagonal : ndarray of shape (n,)
-        |x|^2 and k(x, x) for each row x, with rows sorted by class.
+        |x|^2 and k(x, x) for each row x of the problem, with rows sorted by class.
     first : ndarray of shape (n_classes,), int64
-        The number of each class's first panel.
+        The number of each class's first panel; -1 for other classes.
     """
 
-    def __init__(self, problem, gram):
+    def __init__(self, problem, gram, classes):
         self.kernel = gram.kernel
-        X, wide = gram.X, gram.wide
-        self.norm = X.norm[problem.rows]
-        self.diagonal = gram.diagonal(problem.rows).astype(gram.dtype).astype(np.float64)
-        sizes = np.diff(problem.starts)
-        counts = -(-sizes // wide)
+        d, wide = gram.X.n_columns, gram.wide
+        self.norm = gram.X.norm[problem.rows]
+        # values beyond the range of float32 become infinite, as those that compiled code computes do
+        with np.errstate(over="ignore"):
+            self.diagonal = gram.diagonal(problem.rows).astype(gram.dtype).astype(np.float64)
+        counts = -(-np.diff(problem.starts)[classes] // wide)
         ends = np.cumsum(counts)
-        self.first = np.ascontiguousarray(ends - counts)
-        self.lines = aligned((int(ends[-1]) * X.n_columns, wide), gram.dtype).reshape(-1, X.n_columns, wide)
+        self.first = np.full(len(problem.starts) - 1, -1)
+        self.first[classes] = ends - counts
+        self.lines = aligned((int(ends[-1]) * d, wide), gram.dtype).reshape(-1, d, wide)
         self.terms = np.zeros((int(ends[-1]), wide), gram.dtype)
-        for c, size in enumerate(sizes):
-            rows = np.zeros((counts[c] * wide, X.n_columns), gram.dtype)
-            rows[:size] = X.matrix[problem.class_rows(c)]
-            panels = slice(self.first[c], ends[c])
-            self.lines[panels] = rows.reshape(counts[c], wide, X.n_columns).transpose(0, 2, 1)
-            norm = self.norm[problem.starts[c] : problem.starts[c + 1]]
-            self.terms[panels].reshape(-1)[:size] = -self.kernel.gamma * norm
+        for c, count in zip(classes, counts):
+            for start, stop in ranges(0, int(count), 1 + _BLOCK_NUMBERS // (wide * d)):
+                self._fill(problem, gram, c, start, stop)
+
+    def _fill(self, problem, gram, c, start, stop):
+        """Write the panels from `start` to `stop` of class c."""
+        wide, d = gram.wide, gram.X.n_columns
+        numbers = problem.class_rows(c)[start * wide : stop * wide]
+        norm = self.norm[problem.starts[c] + start * wide :][: len(numbers)]
+        panels = slice(self.first[c] + start, self.first[c] + stop)
+        rows = np.zeros(((stop - start) * wide, d), gram.dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            rows[: len(numbers)] = gram.X.matrix[numbers]
+            self.terms[panels].reshape(-1)[: len(numbers)] = -self.kernel.gamma * norm
+        self.lines[panels] = rows.reshape(stop - start, wide, d).transpose(0, 2, 1)
 
 
 class FewWork:
-    """Scratch space for pairs of at most m rows of d columns, of whose kernel matrix n_rows rows may be known."""
+    """Scratch space for pairs of at most m rows of d columns, with at most `n_values` known kernel values."""
 
-    def __init__(self, m, d, n_rows, dtype):
+    def __init__(self, m, d, n_values, dtype):
         self.arrays = np.empty(of_duals.ARRAYS * padded(m, PAD))
-        self.K = aligned((n_rows, padded(m, PAD)), dtype)
+        self.K = aligned((1, n_values), dtype)
         self.places, self.x = np.empty(m, np.int64), np.empty(d, dtype)
 
 
 def solve(pairs, cache_bytes):
-    """Solve those pairs of a `SmallPairs`, also large ones, that few rows of their kernel matrices are enough for."""
+    """Solve those pairs of a `SmallPairs`, also large ones, that few rows of their kernel matrices are enough for.
+
+    Whether a pair is tried, and its solution, depend on its own rows only.
+    """
     problem, gram, found = pairs.problem, pairs.gram, pairs.found
     # sparse rows have too many columns for panels; a start would need the rows of all its coefficients
     if not isinstance(gram, Gram) or gram.X.indptr is not None or problem.nu > 0 or len(problem.Cs) > 1:
         return
-    if found.coef.any() or found.max_iter < 2**62:
-        return
     d, sizes = gram.X.n_columns, np.diff(problem.starts)
-    numbers = np.array([(a, b, p, 0) for p, (a, b) in enumerate(problem.pairs)])
-    n_rows = sizes[numbers[:, :2]].sum(axis=1)
-    most = np.maximum(_LEAST_ROWS, n_rows // _SHARE)
-    tried = (n_rows >= max(_FEWEST, d)) & (most * n_rows * d <= _CALL) & (sizes[numbers[:, :2]] > 0).all(axis=1)
-    tried = np.flatnonzero(tried & (found.status[0] == UNSOLVED))
+    if np.sort(sizes)[-2:].sum() < max(_FEWEST, d) or found.coef.any():
+        return
+    room = _MEMORY * cache_bytes / gram.dtype.itemsize
+    listed = np.array(problem.pairs)
+    n_rows = sizes[listed].sum(axis=1)
+    most = _most_rows(np.maximum(n_rows, 1), d)
+    taken = (-(-sizes // gram.wide) * gram.wide * d)[listed].sum(axis=1)
+    tried = np.flatnonzero(
+        (n_rows >= max(_FEWEST, d))
+        & (sizes[listed] > 0).all(axis=1)
+        & (most >= _LEAST_ROWS)
+        & (np.maximum(taken, most * (n_rows + PAD)) <= room)
+    )
     if not len(tried):
         return
-    room = cache_bytes / 2 / gram.dtype.itemsize - problem.n_rows * d
-    n, m = int(n_rows[tried].max()), int(most[tried].max())
-    threads = min(pairs.threads, len(tried), int(room // (n * m)))
-    if threads < 1:
-        return
-    panels = Panels(problem, gram)
+    numbers = np.column_stack([listed, np.arange(len(listed)), np.zeros(len(listed), np.int64)])
+    n, n_values = int(n_rows[tried].max()), int((most * (n_rows + PAD))[tried].max())
+    threads = min(pairs.threads, len(tried), int(room // n_values))
+    classes = np.unique(listed[tried])
+    fits = (-(-sizes[classes] // gram.wide)).sum() * gram.wide * d <= room
+    shared = Panels(problem, gram, classes) if fits else None
 
-    def piece(listed):
-        work = FewWork(n, d, m, gram.dtype)
-        for p in listed:
+    def piece(part):
+        work = FewWork(n, d, n_values, gram.dtype)
+        for p in part:
             if pairs.watch.stopped:
                 return
-            compiled.solve_by_few_rows(found, panels, numbers[p], work, most[p], _STEPS * most[p])
+            panels = shared or Panels(problem, gram, listed[p])
+            steps = min(_STEPS * most[p], found.max_iter)
+            compiled.solve_by_few_rows(found, panels, numbers[p], work, most[p], steps)
             pairs.tell(p)
             yield
 
+    threads = threads if fits else 1
     run(piece, [tried[t::threads] for t in range(threads)], threads)
+
+
+def _most_rows(n, d):
+    """The most rows of the kernel matrix that are computed for pairs of n rows of d columns."""
+    return np.minimum(np.maximum(_LEAST_ROWS, n // _SHARE), np.minimum(_CALL // (n * d), _VISITS // (_STEPS * n)))

@@ -247,26 +247,28 @@ cdef void decide_rows(
 ) noexcept nogil:
     cdef Py_ssize_t i, k, best
     cdef const double* row
+    cdef double high
     for i in range(start, stop):
         row = joint + i * n_classes
         best = 0
         if n_classes >= 2 * LANES_D:
             best = place_of_largest(row, n_classes)
         else:
-            for k in range(1, n_classes):
-                if row[k] > row[best]:
-                    best = k
+            high = -INFINITY
+            for k in range(n_classes):
+                if row[k] > high:
+                    best, high = k, row[k]
         code[i] = best
 
 
 cdef inline Py_ssize_t place_of_largest(const double* x, Py_ssize_t n) noexcept nogil:
-    """The index of the largest of n numbers, at least LANES_D; of equal ones the first."""
-    cdef Py_ssize_t k = LANES_D, last = n - LANES_D
+    """The index of the largest of n numbers, n >= LANES_D; of equal ones the first; NaN does not count."""
+    cdef Py_ssize_t k = 0, last = n - LANES_D
     cdef unsigned int mask
-    cdef vec_d high = (<const vec_d*> x)[0]
+    cdef vec_d high = spread_d(-INFINITY)
     # the last vector overlaps the one before it
     while k < n:
-        high = larger(high, (<const vec_d*> (x + min(k, last)))[0])
+        high = larger((<const vec_d*> (x + min(k, last)))[0], high)
         k += LANES_D
     high = spread_d(largest_d(high))
     k = 0

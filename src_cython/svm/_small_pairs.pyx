@@ -11,15 +11,15 @@ from libc.string cimport memcpy, memset
 from kernels._matrix cimport begin as first_of
 from svm._dual cimport (
     N_ARRAYS, N_PROOFS, VIOLATION, dual_t, ends_t, make_feasible, place,
-    place_all, prove, prove_at, rescale, row_to_balance, set_arrays, set_bounds,
+    padded, place_all, prove, prove_at, rescale, row_to_balance, set_arrays, set_bounds,
 )
-from svm._few_rows cimport descend_on_few, few_t, panels_t
+from svm._few_rows cimport SIDE_BY_SIDE, descend_on_few, few_t, panels_t
 from svm._shrinking cimport add_row, limits_t, scratch_t, solve
 from svm._steps cimport entry, find_ends, row_of
 from svm._within cimport (
     LEAST_MARGIN, NO_MARGIN, centre, fill_within, margin_of, product, row_of_class, share_of, to_margin,
 )
-from _vector cimport require, transpose_4_by_4_d, transpose_4_by_4_f, vec, vec_d, vec_f
+from _vector cimport LANES_D, LANES_F, require, transpose_4_by_4_d, transpose_4_by_4_f, vec, vec_d, vec_f
 
 cdef enum:
     UNSOLVED
@@ -493,10 +493,14 @@ def solve_by_few_rows(pairs, panels, const int64_t[::1] number, work, Py_ssize_t
     cdef double[::1] arrays = work.arrays
     cdef int64_t[::1] places = work.places
     cdef bint single = work.K.dtype == "f"
+    cdef Py_ssize_t n, width = SIDE_BY_SIDE * (LANES_F if single else LANES_D)
     require(number.shape[0] == 4 and pairs.nu == 0 and len(panels.norm) == pairs_.n == len(panels.diagonal))
+    require(len(panels.first) == pairs_.n_classes and panels.first[number[0]] >= 0 and panels.first[number[1]] >= 0)
+    require(panels.lines.shape[2] == width and panels.terms.shape == (len(panels.lines), width))
+    n = pairs_.start[number[0] + 1] - pairs_.start[number[0]] + pairs_.start[number[1] + 1] - pairs_.start[number[1]]
+    require(work.K.size >= rows * padded(n) and arrays.shape[0] >= N_ARRAYS * padded(n) and places.shape[0] >= n)
     require(panels.lines.dtype == work.K.dtype == panels.terms.dtype == work.x.dtype and len(work.x) >= panels_.d)
     few.panels, few.most, few.K, few.x, few.places = &panels_, rows, first_of(work.K), first_of(work.x), &places[0]
-    require(rows <= len(work.K))
     with nogil:
         if single:
             try_pair(&pairs_, &number[0], &arrays[0], &few, steps, <const vec_f*> NULL)

@@ -78,6 +78,16 @@ def test_pairs_that_are_too_large_for_one_matrix_are_the_same(cluster):
     require_same(cluster, "SVC", X, TWO, UNEVEN, cache_size=0.1, C=10, kernel="linear")
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_pairs_that_few_rows_of_the_kernel_matrix_are_enough_for_are_the_same(cluster, dtype):
+    rng = np.random.default_rng(1)
+    y = rng.permutation(np.repeat([0, 1, 2], [600, 500, 100]))
+    rows = (9 * rng.standard_normal((3, 6))[y] + rng.standard_normal((len(y), 6))).astype(dtype)
+    rows[y == 2] += rows[y == 0][:100] - rows[y == 2]  # one pair overlaps
+    require_same(cluster, "SVC", rows, y, [700, 500])
+    require_same(cluster, "SVC", rows, y, [700, 500], kernel="linear", C=0.1)
+
+
 def test_the_sum_for_gamma_is_cut_at_the_blocks_of_the_plain_fit(cluster, monkeypatch):
     wide = RNG.standard_normal((40, 40_000)).astype(np.float32)
     ours = cluster.module.SVC().fit(cluster.cut(wide, [9, 31]), cluster.cut(Y[:40], [9, 31]))

@@ -415,3 +415,34 @@ def test_one_class_alone_has_its_prior_in_a_complement():
     ours, theirs = (kind().fit(X, [7, 7]) for kind in (ComplementNB, naive_bayes.ComplementNB))
     np.testing.assert_allclose(ours.predict_joint_log_proba(X), theirs.predict_joint_log_proba(X))
     assert ours.predict(X).tolist() == [7, 7]
+
+
+@pytest.mark.parametrize("name", ["MultinomialNB", "BernoulliNB", "ComplementNB", "PoissonNB"])
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_many_rows_and_classes_are_decided_as_by_their_log_joints(rng, name, n_jobs):
+    X, y = rng.integers(3, size=(6000, 7)), rng.permutation(np.arange(6000) % 60)
+    model = getattr(fastclf, name)(n_jobs=n_jobs).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[model.predict_joint_log_proba(X).argmax(axis=1)])
+    bad = X.astype(float)
+    bad[5000, 2] = np.nan
+    with pytest.raises(ValueError, match="row 5000, column 2"):
+        model.predict(bad)
+
+
+@pytest.mark.levels
+def test_the_first_of_the_largest_log_joints_decides(rng):
+    for n_classes in [1, 2, 3, 7, 8, 15, 16, 17, 31, 40]:
+        joint = rng.integers(-3, 0, size=(200, n_classes)).astype(float)
+        joint[:5] = -np.inf
+        np.testing.assert_array_equal(joints.decide(joint, 1), joint.argmax(axis=1))
+
+
+def test_few_sparse_rows_of_bernoulli_have_the_answers_of_dense_ones(rng):
+    X = (rng.random((80, 900)) < 0.05).astype(float)
+    y = np.arange(80) % 3
+    for alpha in (0.5, 0):
+        model = fastclf.BernoulliNB(alpha=alpha).fit(X, y)
+        joint = model.predict_joint_log_proba(X)
+        for rows in ([3], np.arange(15), [0] * 20):
+            found = model.predict_joint_log_proba(sparse.csr_array(X[rows]))
+            np.testing.assert_allclose(found, joint[rows], rtol=1e-12)

@@ -95,6 +95,60 @@ def test_pairs_that_overlap_have_the_same_bits_as_if_they_had_not_been_tried(rng
     assert (model.n_iter_ == other.n_iter_).all()
 
 
+def test_a_pair_has_the_bits_that_it_has_without_other_classes(rng, solved):
+    X, y = apart(rng, 3000, 6, 4)
+    three = y < 3
+    model, other = SVC(gamma=0.01).fit(X, y), SVC(gamma=0.01).fit(X[three], y[three])
+    assert {0, 1, 3} <= set(solved)
+    assert model.intercept_[[0, 1, 3]].tobytes() == other.intercept_.tobytes()
+
+
+def test_panels_that_do_not_fit_the_memory_together_are_made_for_each_pair(rng, solved, monkeypatch):
+    X, y = apart(rng, 3000, 200, 3)
+    options = {"cache_size": 40, "n_jobs": 2}
+    model = SVC(**options).fit(X, y)
+    n_solved = len(solved)
+    made = []
+
+    class Watched(few_rows.Panels):
+        def __init__(self, problem, gram, classes):
+            made.append(len(classes))
+            super().__init__(problem, gram, classes)
+
+    monkeypatch.setattr(few_rows, "Panels", Watched)
+    monkeypatch.setattr(few_rows, "_MEMORY", 0.05)
+    other = SVC(**options).fit(X, y)
+    assert n_solved == 3
+    assert made == [2, 2, 2]
+    assert model.dual_coef_.tobytes() == other.dual_coef_.tobytes()
+
+
+def test_panels_have_the_classes_of_pairs_that_are_tried(rng, monkeypatch):
+    X, y = apart(rng, 2000, 5, 2)
+    y[:3] = [7, 8, 9]
+    made = []
+    panels = few_rows.Panels
+    monkeypatch.setattr(few_rows, "Panels", lambda *told: made.append(panels(*told)) or made[-1])
+    monkeypatch.setattr(few_rows, "_FEWEST", 1500)
+    SVC().fit(X, y)
+    assert len(made) == 1
+    assert (made[0].first >= 0).tolist() == [True, True, False, False, False]
+
+
+def test_an_unlimited_cache_and_a_large_limit_of_steps_change_no_bit(rng, solved):
+    X, y = apart(rng, 1500, 4, 2)
+    model, *others = (SVC(**options).fit(X, y) for options in ({}, {"cache_size": np.inf}, {"max_iter": 10**9}))
+    assert solved == [0, 0, 0]
+    assert all(model.dual_coef_.tobytes() == other.dual_coef_.tobytes() for other in others)
+
+
+@pytest.mark.filterwarnings("error")
+def test_values_beyond_float32_give_no_warning(rng):
+    X, y = apart(rng, 1500, 4, 2)
+    assert SVC().fit(X * 1e39, y).score(X * 1e39, y) == 1
+    assert SVC(kernel="linear").fit(X * 1e19, y).score(X * 1e19, y) == 1
+
+
 def test_pairs_that_lie_apart_are_solved_beside_pairs_that_overlap(rng, solved):
     X, y = apart(rng, 3000, 6, 3)
     X[y == 1] = X[y == 0][rng.integers((y == 0).sum(), size=(y == 1).sum())] + 0.1
