@@ -318,8 +318,8 @@ class Likelihood:
         return float(panel_weights(weights, 0, step).sum())
 
     def n_blocks(self, curvature):
-        """The number of (d + 1, d + 1) blocks in second derivatives of a kind; see `evaluate` for the kinds."""
-        return {None: 0, "shared": 1, "diagonal": self.K, "full": self.K * (self.K + 1) // 2}[curvature]
+        """The number of (d + 1, d + 1) blocks that are summed for second derivatives of a kind; see `evaluate`."""
+        return {None: 0, "shared": 1, "diagonal": self.K, "full": max(1, self.K * (self.K - 1) // 2)}[curvature]
 
     def evaluate(self, theta, step=1, curvature=None):
         """The Point at theta, computed from every step-th panel of rows.
@@ -417,9 +417,15 @@ class Likelihood:
             blocks = to_theta @ blocks @ to_theta.T
         if curvature != "full":
             return blocks + np.diag(self.pull)
-        full = np.empty((self.K, D, self.K, D))
-        for block, k, m in zip(blocks, *np.triu_indices(self.K)):
-            full[k, :, m] = full[m, :, k] = block
+        full = np.zeros((self.K, D, self.K, D))
+        if self.K == 1:
+            full[0, :, 0] = blocks[0]
+        else:
+            # the probabilities of a row add up to 1, so that its second derivatives by all classes add up to 0
+            for block, k, m in zip(blocks, *np.triu_indices(self.K, 1)):
+                full[k, :, m] = full[m, :, k] = block
+                full[k, :, k] -= block
+                full[m, :, m] -= block
         self.curvature = self._with_penalty(full, 1).reshape(self.K * D, self.K * D)
         return self.curvature
 

@@ -460,7 +460,7 @@ def newton_is_faster(problem):
     """
     n, K, D, length = len(problem.codes), problem.K, problem.d + 1, problem.length
     one_pass = _CALL + n * K * (2 * length + 20)
-    newton = 7 * (2 * _CALL + one_pass + n * length * (_LOAD + length * K * (K + 1) // 4) + (K * D) ** 3)
+    newton = 7 * (2 * _CALL + one_pass + n * length * (_LOAD + length * problem.n_blocks("full") // 2) + (K * D) ** 3)
     kind, step = _affordable(problem)
     blocks = problem.n_blocks(kind)
     steps = 14 if kind == "full" else 22

@@ -305,8 +305,13 @@ cdef inline vec_d curvature_of(const pass_t* p, Py_ssize_t k, Py_ssize_t m, Py_s
 
 
 cdef inline bint is_wanted(const pass_t* p, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
-    """Whether `hess` has a block of second derivatives for the pair of classes k <= m."""
-    return p.curvature == FULL or (k == m and (k == 0 or p.curvature == DIAGONAL))
+    """Whether `hess` has a block of second derivatives for the pair of classes k <= m.
+
+    Of the full matrix with K > 1 the blocks with k = m are not wanted: minus the sum of the others in their row.
+    """
+    if p.curvature == FULL and p.n_classes > 1:
+        return k < m
+    return k == m and (k == 0 or p.curvature == DIAGONAL)
 
 
 cdef void add_curvature(pass_t* p) noexcept nogil:
