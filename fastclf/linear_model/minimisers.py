@@ -43,8 +43,8 @@ _MANY_PARAMETERS = 1 << 16
 # The number of steps until L-BFGS computes second derivatives again; the number doubles each time.
 _STEPS = 15
 # L-BFGS is not replaced by truncated Newton's method if it is likely to end within this number of steps, which take
-# about as long as four steps of that method.
-_FEW_STEPS = 16
+# about as long as three steps of that method.
+_FEW_STEPS = 12
 # The most steps that are taken towards the optimum of a sample of the rows.
 _SAMPLE_STEPS = 100
 # Matrices whose inverses take more multiplications than this, all together, are inverted in another thread, so that
