@@ -227,7 +227,7 @@ def small_pair(model, p, facts, first, second):
         largest = pairs.limits_of(options, gram.dtype, 1, 1).largest_set
         small = SmallPairs(problem, gram, found, 1, watch)
         if number == 0:
-            few_rows.solve(small, min(options["cache_bytes"], pairs.MOST_CACHE))
+            few_rows.solve(small, options["cache_bytes"])
         if len(problem.rows) <= largest and found.status[0, p] in (UNSOLVED, DOUBTFUL):
             run(small.alone, [np.array([*pair, p, 0])], 1)
     return _solution(found, p, pair)

@@ -22,7 +22,8 @@ from .joints import add_linear, decide, kernels, normalise, require_positive, ro
 # merges for each fold give all of these fits.
 _MANY_FOLDS = 100
 
-# The number of log joints of a block of rows that are computed before the block's classes are decided.
+# Rows are classified block by block, so that the log joints of a block stay in a cache until its classes are decided. A
+# block has about this number of log joints: one for each row and class.
 _JOINTS = 1 << 17
 
 METHODS = ("predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba")
@@ -419,7 +420,7 @@ class DiscreteBayes(NaiveBayesBase):
         return X, self._linear()
 
     def _begin(self):
-        """The terms of the log joints that are the same for all rows, but for those of `_linear`."""
+        """What each log joint begins with: the logarithm of the class's prior probability."""
         return self.class_log_prior_
 
     def _require_sound(self, X, total):

@@ -16,14 +16,7 @@ from .base import DiscreteBayes, NaiveBayesBase, as_priors, begin_joint, documen
 from .counted_cells import Bernoulli, Categorical
 from .distributions import Gaussian, Multinomial, Poisson
 from .gaussian_leave_one_out import left_out_codes
-from .joints import (
-    Linear,
-    add_gaussian,
-    add_table,
-    joined_tables,
-    of_known_columns,
-    require_positive,
-)
+from .joints import Linear, add_gaussian, add_table, joined_tables, of_known_columns, require_positive
 
 # The largest number of counts: the number of classes times the number of categories of all columns together. A count
 # takes 8 bytes.
@@ -283,6 +276,7 @@ class ComplementNB(DiscreteBayes, shortcuts=True):
         return Linear(self.feature_log_prob_)
 
     def _begin(self):
+        # as in scikit-learn, the prior does not count unless there is one class
         return self.class_log_prior_ if len(self.classes_) == 1 else np.zeros(len(self.classes_))
 
 

@@ -110,7 +110,7 @@ def solve(pairs, cache_bytes):
         return
     numbers = np.column_stack([listed, np.arange(len(listed)), np.zeros(len(listed), np.int64)])
     n, n_values = int(n_rows[tried].max()), int((most * (n_rows + PAD))[tried].max())
-    threads = min(pairs.threads, len(tried), int(room // n_values))
+    threads = int(min(pairs.threads, len(tried), room / n_values))
     classes = np.unique(listed[tried])
     fits = (-(-sizes[classes] // gram.wide)).sum() * gram.wide * d <= room
     shared = Panels(problem, gram, classes) if fits else None

@@ -24,7 +24,7 @@ _LEAST_SET, _LARGEST_SET = 64, 2048
 _NEWTON_THREADS = 16
 
 # The largest cache size, in bytes; a larger one that the user gives is reduced to this.
-MOST_CACHE = 1e18
+_MOST_CACHE = 1e18
 
 # The number of values in a block of support vectors that is converted to float64 at a time.
 _BLOCK_NUMBERS = 1 << 20
@@ -250,7 +250,7 @@ def fit_pairs(problem, options, start, watch):
 
 def limits_of(options, dtype, n_pairs, threads):
     """The `smo.Limits` for one pair, if n_pairs are solved on this number of threads."""
-    cache_bytes = min(options["cache_bytes"], MOST_CACHE)
+    cache_bytes = min(options["cache_bytes"], _MOST_CACHE)
     # the kernel matrix of a working set takes at most a twelfth of `cache_size` for any number of threads, so that the
     # steps, and the solution, do not depend on that number
     largest = min(_LARGEST_SET, max(_LEAST_SET, int(np.sqrt(cache_bytes / 12 / dtype.itemsize))))
@@ -267,7 +267,7 @@ def solve_all(problem, options, found, watch):
         largest = limits_of(options, gram.dtype, 1, 1).largest_set
         small = SmallPairs(problem, gram, found, options["threads"], watch)
         if number == 0:
-            few_rows.solve(small, min(options["cache_bytes"], MOST_CACHE))
+            few_rows.solve(small, options["cache_bytes"])
         small.solve(largest, options["cache_bytes"])
     n_Cs, solved = len(problem.Cs), found.n_solved()
     sizes = np.diff(problem.starts)[np.array(problem.pairs)].sum(axis=1)

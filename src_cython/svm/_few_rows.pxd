@@ -13,8 +13,8 @@ from _vector cimport LANES_D, LANES_F, fmadd, spread, vec, vec_d, vec_f
 
 cdef enum:
     SIDE_BY_SIDE = 8    # the number of SIMD vectors in each line of a panel
-    # when this number of rows is known, the violation, which is 2 without steps, must be below 1; otherwise the pair
-    # will need many rows
+    # a pair is given up if its violation, which is 2 before the first step, is still above 1 when this number of rows
+    # of its kernel matrix has been computed: it would need many more
     TRIAL = 16
 
 # Pointers to the arrays of a `few_rows.Panels`, and its numbers; kernels only read these arrays. All are float or all
@@ -26,7 +26,7 @@ ctypedef struct panels_t:
     const void* terms          # (n_panels, WIDE): -gamma |x|^2 of each row, for the rbf kernel
     const double* norm         # (n,): |x|^2 of each row, with rows sorted by class
     const double* diagonal     # (n,): the kernel value of each row with itself, with rows sorted by class
-    const int64_t* first       # (n_classes,): the number of the first panel of each class
+    const int64_t* first       # (n_classes,): the number of the first panel of each class; -1: the class has none
 
 # The rows of a pair's kernel matrix that are known: first n_a rows of class a, then n_b of class b.
 ctypedef struct few_t:
@@ -88,7 +88,10 @@ cdef inline void meet_class(
 
 
 cdef inline const vec* kernel_row(few_t* s, Py_ssize_t i, const vec* like) noexcept nogil:
-    """Row i of the kernel matrix of a pair; NULL if it is not known and no more may be computed. like: for the type."""
+    """Row i of the kernel matrix of a pair; NULL if it is not known and no more rows may be computed.
+
+    like: not read; its type is that of the kernel values.
+    """
     cdef Py_ssize_t wide = SIDE_BY_SIDE * (LANES_F if vec is vec_f else LANES_D), n = s.n_a + s.n_b
     cdef Py_ssize_t size = sizeof(float) if vec is vec_f else sizeof(double), r
     cdef double norm
@@ -114,7 +117,10 @@ cdef inline const vec* kernel_row(few_t* s, Py_ssize_t i, const vec* like) noexc
 cdef inline Py_ssize_t descend_on_few(
     dual_t* d, few_t* s, double tol, Py_ssize_t most, double* gained, const vec* like
 ) noexcept nogil:
-    """The steps of `descend`, until they need too many rows; returns the number of steps."""
+    """Take the steps of `descend`, but end when one needs a row that may not be computed; returns how many were taken.
+
+    most: the most steps. gained: in and out, the gain of the objective is added. like: as for `kernel_row`.
+    """
     cdef Py_ssize_t step = 0, i, j
     cdef ends_t ends = find_ends(d)
     cdef const vec* Ki

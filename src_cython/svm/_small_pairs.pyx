@@ -377,7 +377,7 @@ cdef void try_pair(
 ) noexcept nogil:
     """Solve a pair if few rows of its kernel matrix are enough; else its solution stays as it is.
 
-    number: (a, b, its number among all pairs). like: for the type of the kernel values.
+    number: (a, b, its number among all pairs). like: not read; its type is that of the kernel values.
     """
     cdef dual_t d
     cdef pair_t pair = as_pair(pairs, number[0], number[1], 0)

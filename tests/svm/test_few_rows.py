@@ -24,7 +24,7 @@ def apart(rng, n, d, n_classes, dtype=np.float64):
 
 @pytest.fixture
 def solved(monkeypatch):
-    """The numbers of the pairs that were solved by few rows, in a list that grows with each fit."""
+    """A list to which each fit adds the numbers of the pairs of classes that `few_rows` has solved."""
     numbers = []
 
     def watched(pairs, cache_bytes):
