@@ -20,7 +20,6 @@ from ..linear_model.likelihood import (
     Pass,
     RowsInDoubt,
     columns_of,
-    doubts,
     in_doubt,
     kernels,
     panel_weights,
@@ -28,6 +27,7 @@ from ..linear_model.likelihood import (
 )
 from ..linear_model.logistic import check_classes, path_of
 from ..linear_model.minimisers import LEAST_STEP, sample_step
+from ..linear_model.scores import linear_scores
 from ..sums.class_sums import span_bounds
 from ..sums.layout import by_column
 from .base import OnDask, on_dask
@@ -36,9 +36,8 @@ from .linear import require_finite_rows, silent, sizes_of, weighed
 from .partitions import naming, threads_of
 
 _NONE = np.empty(0)
-# The largest number of rows for which the client collects the weight of each row in the curvature of the loss: at 8
-# bytes per row, 67 MB.
-_DOUBTS = 1 << 23
+# The largest number of scores, of all rows and classes, that the client collects: 67 MB.
+_SCORES = 1 << 23
 # The largest number of values of X that the client collects from the workers for coordinate descent over columns.
 _HELD = 1 << 26
 # The largest number of values of X in a sample of the rows that the client collects, so as to sum over it: 33 MB.
@@ -220,21 +219,25 @@ def sampled_weights(panels, step):
     return np.concatenate([panel_weights(rows.weights, rows.first, step) for rows in panels])
 
 
-def doubts_of(panels, coef, intercept, model):
-    """The doubts about rows."""
+def scores_of(panels, coef, intercept, model):
+    """The scores of rows."""
     threads = threads_of(model.n_jobs)
-    return np.concatenate([doubts(rows.X, coef, intercept, rows.weights, threads)[0] for rows in panels])
+    return np.concatenate([linear_scores(rows.X, coef, intercept, threads) for rows in panels])
 
 
-def rows_and_shares(panels, numbers, coef, intercept, model):
-    """(rows, weights, probabilities) of the rows with these numbers, which ascend."""
+def classes_of(panels):
+    """(class codes, weights) of rows; the weights are empty if all are 1."""
+    return tuple(np.concatenate([getattr(rows, name) for rows in panels]) for name in ("codes", "weights"))
+
+
+def weighted_rows(panels, numbers):
+    """(rows, weights) of the rows with these numbers, which ascend."""
     found = []
     for rows in panels:
         first = rows.first * kernels.PANEL
         low, high = np.searchsorted(numbers, [first, first + len(rows.X)])
         own = numbers[low:high] - first
-        X, weights = rows.X[own], rows.weights[own] if len(rows.weights) else _NONE
-        found.append((X, weights, doubts(X, coef, intercept, _NONE, threads_of(model.n_jobs))[1]))
+        found.append((rows.X[own], rows.weights[own] if len(rows.weights) else _NONE))
     return [np.concatenate(parts) for parts in zip(*found)]
 
 
@@ -403,19 +406,26 @@ class ShardLikelihood(Likelihood):
             self._totals[step] = total
         return self._totals[step]
 
-    def rows_in_doubt(self, theta, share, most):
-        coef, intercept = self.coefficients(theta)
-        model, n = self._rows.model, len(self._rows)
-        if n > _DOUBTS:
-            return None
-        doubt = np.concatenate(self._rows.call(doubts_of, coef, intercept, model))
+    @property
+    def has_lines(self):
+        return super().has_lines and len(self._rows) * self.K <= _SCORES
+
+    def row_scores(self, theta):
+        return np.concatenate(self._rows.call(scores_of, *self.coefficients(theta), self._rows.model))
+
+    def row_classes(self):
+        codes, weights = (np.concatenate(parts) for parts in zip(*self._rows.call(classes_of)))
+        return codes, weights
+
+    def rows_in_doubt(self, line, share, most):
+        doubt, p = line.shares()
         rows = in_doubt(doubt, share, most)
         if rows is None:
             return None
-        found = self._rows.call(rows_and_shares, rows, coef, intercept, model)
+        found = self._rows.call(weighted_rows, rows)
         other = copy.copy(self)
-        other.X, other.weights, p = (np.concatenate(parts) for parts in zip(*found))
-        return RowsInDoubt(other, np.arange(len(rows)), p)
+        other.X, other.weights = (np.concatenate(parts) for parts in zip(*found))
+        return RowsInDoubt(other, np.arange(len(rows)), p[rows])
 
     def _over_blocks(self, bounds, first, kernel, begin, step):
         tally = kernel
@@ -469,8 +479,8 @@ class LogisticRegression(OnDask):
     collects X. With an L1 penalty it collects the columns in use where coordinate descent goes over columns.
 
     In two cases only the optimum is the same, to `tol`: for sparse X with three classes or more, because the plain fit
-    then adds up whole columns; and for more than 8 million dense rows, if the plain fit takes truncated Newton steps,
-    for which the client would need a number for each row. `gradient_norm_`, the proof, covers all rows in any case.
+    then adds up whole columns; and for more than 8 million scores, one for each dense row and class, if the plain fit
+    needs them to choose the lengths of its steps. `gradient_norm_`, the proof, covers all rows in any case.
     """
 
     def _fit(self, places, X, y, sample_weight):

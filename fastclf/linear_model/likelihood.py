@@ -45,6 +45,9 @@ _SAFE = 1e140
 # The number of rows whose centred values are in float64 at a time.
 _COPIED_ROWS = 4096
 
+# The largest number of values in rows in float32 that are kept for later steps: 16 MB.
+_KEPT_NUMBERS = 1 << 22
+
 # The largest number of residuals, of all rows and classes, that are stored: 256 MB.
 _RESIDUALS = 1 << 25
 
@@ -192,6 +195,7 @@ class Likelihood:
         self.scale = np.hypot(self._spread, np.sqrt(penalty))
         self.scale[self.scale == 0] = 1  # a constant column is not scaled; its coefficient stays 0
         self.factor = 1 / self.scale
+        self._kept_rows = None  # all rows in float32, as `scaled_rows` makes them; None until they are needed
         # (d + 1,): the second derivatives of the L2 penalty by the scaled weights, and 0 for the intercept
         self.pull = np.append((np.sqrt(penalty) * self.factor) ** 2, 0)
         # the factors `edge` of the L1 term for scaled weights u: l1 |w| = edge |u|, as w = factor u
@@ -282,6 +286,20 @@ class Likelihood:
         """The scores of the rows, of shape (n, K)."""
         coef, intercept = self.coefficients(theta)
         return linear_scores(self.X, coef, intercept, self.threads)
+
+    @property
+    def has_lines(self):
+        """Whether a `ScoreLine` can find the lengths of steps; without a penalty they may have no upper limit."""
+        return self.penalty > 0 and self.l1 == 0 and len(self.X) * self.K <= _RESIDUALS
+
+    def row_scores(self, theta):
+        """Like `scores`, for the rows and columns that `theta` belongs to."""
+        coef, intercept = Likelihood.coefficients(self, theta)
+        return linear_scores(self.X, coef, intercept, self.threads)
+
+    def row_classes(self):
+        """(the class codes of the rows; their weights, or an empty array if all are 1)."""
+        return self.codes, self.weights
 
     def certified(self, point):
         """A point with its exact norm."""
@@ -392,15 +410,32 @@ class Likelihood:
         sums[-1] = self.bias * residuals.sum(axis=0)[: self.K]
         return np.ascontiguousarray(sums.T)
 
-    def rows_in_doubt(self, theta, share, most):
-        """The `RowsInDoubt` at theta that hold all but `share` of the curvature; None if their number exceeds `most`.
+    def rows_in_doubt(self, line, share, most):
+        """The `RowsInDoubt` at the point of a `ScoreLine` that hold all but `share` of the curvature.
 
-        The curvature of a row falls with its loss: that of a row whose class is nearly certain hardly counts.
+        None if their number exceeds `most`. The curvature of a row falls with its loss: that of a row whose class is
+        nearly certain hardly counts.
         """
-        coef, intercept = Likelihood.coefficients(self, theta)
-        doubt, p = doubts(self.X, coef, intercept, self.weights, self.threads)
+        doubt, p = line.shares()
         rows = in_doubt(doubt, share, most)
         return None if rows is None else RowsInDoubt(self, rows, rows_at(p, rows))
+
+    def scaled_rows(self, rows):
+        """The rows with these numbers, centred and scaled, with the column for the intercept, in float32."""
+        n = len(self.X)
+        if n * (self.d + 1) > _KEPT_NUMBERS:
+            return self._scaled(rows)
+        if self._kept_rows is None:
+            self._kept_rows = self._scaled(np.arange(n))
+        return self._kept_rows if len(rows) == n else self._kept_rows[rows]
+
+    def _scaled(self, rows):
+        Z = np.full((len(rows), self.d + 1), self.bias, np.float32)
+        for start in range(0, len(rows), _COPIED_ROWS):
+            part = self.X[rows[start : start + _COPIED_ROWS]] - self.mean
+            part *= self.factor
+            Z[start : start + _COPIED_ROWS, :-1] = part
+        return Z
 
     def _assembled(self, sums, curvature):
         """The matrix of second derivatives, from sums over rows in which only the upper half of each block is set."""
@@ -537,31 +572,6 @@ def sparse_moments(rows, weights, factor):
     return np.bincount(columns, weighted, len(factor)), np.bincount(columns, weighted * z, len(factor)), most
 
 
-def doubts(X, coef, intercept, weights, threads):
-    """(the weight of each row in the curvature, (n,); its probabilities, (n, K)) for dense rows.
-
-    For two classes p (1 - p) stands in the place of the probabilities.
-    """
-    return _doubts(linear_scores(X, coef, intercept, threads), weights)
-
-
-@aside_for_many
-def _doubts(p, weights):
-    """The same from the scores p, which are overwritten."""
-    if p.shape[1] == 1:
-        np.exp(np.negative(np.abs(p, out=p), out=p), out=p)
-        p /= (1 + p) ** 2  # p (1 - p) for a probability p, to full precision also where p rounds to 1
-        doubt = p[:, 0].copy()
-    else:
-        p -= p.max(axis=1, keepdims=True)
-        np.exp(p, out=p)
-        p /= p.sum(axis=1, keepdims=True)
-        doubt = 1 - np.einsum("ik,ik->i", p, p)
-    if len(weights):
-        doubt *= weights
-    return doubt, p
-
-
 @aside_for_many
 def in_doubt(doubt, share, most):
     """The rows, ascending, that have all but `share` of the doubt; None if their number exceeds `most`."""
@@ -602,11 +612,7 @@ class RowsInDoubt:
             # 1 - p as the sum of the other probabilities, which loses no digits where p is nearly 1
             bends[self.numbers, self.top] = rest.sum(axis=1)
             self.bends, self.p = (bends * p).astype(np.float32), p.astype(np.float32)
-        self.Z = np.full((len(rows), problem.d + 1), problem.bias, np.float32)
-        for start in range(0, len(rows), _COPIED_ROWS):
-            part = problem.X[rows[start : start + _COPIED_ROWS]] - problem.mean
-            part *= problem.factor
-            self.Z[start : start + _COPIED_ROWS, :-1] = part
+        self.Z = problem.scaled_rows(rows)
 
     def times(self, V):
         """The second derivatives times V, both of shape (K, D)."""

@@ -11,6 +11,7 @@ from itertools import islice
 import numpy as np
 
 from .._threads import aside, aside_for_many, inner, norm_of
+from .score_lines import ScoreLine
 
 # The most step lengths that are tried before the function is considered flat.
 _TRIALS = 40
@@ -40,6 +41,8 @@ _CHEAP, _MANY_STEPS = 1 << 26, 25
 _CONJUGATE_STEPS, _CONJUGATE_SHARE = 100, 0.15
 # From this number of parameters on, L-BFGS computes its direction in a form that reads the stored steps only once.
 _MANY_PARAMETERS = 1 << 16
+# A step of length 1 is too short if the derivative along it is still this share of the derivative at its start.
+_SHORT = 0.2
 # The number of steps until L-BFGS computes second derivatives again; the number doubles each time.
 _STEPS = 15
 # L-BFGS is not replaced by truncated Newton's method if it is likely to end within this number of steps, which take
@@ -50,13 +53,17 @@ _SAMPLE_STEPS = 100
 # Matrices whose inverses take more multiplications than this, all together, are inverted in another thread, so that
 # Ctrl-C is obeyed meanwhile.
 _SLOW_INVERSE = 1 << 23
+# Matrices of at most this number of rows are inverted at once.
+_FEW_ROWS = 64
 # _CALL: the number of multiplications that take as long as the Python code of a call, 50 us.
 # _LOAD: the number of multiplications that take as long as the preparation of a value for second derivatives.
 _CALL, _LOAD = 1 << 20, 30
 
 
-def move(evaluate, point, direction):
+def move(evaluate, point, direction, length=1.0):
     """A point along `direction` at which the objective has fallen enough by Armijo's rule, or None.
+
+    The first length to be tried is `length`.
 
     Near the optimum, differences of the objective are rounding errors; there a point with a flatter slope is accepted
     (Hager and Zhang 2005).
@@ -64,7 +71,6 @@ def move(evaluate, point, direction):
     slope = float(np.sum(point.gradient * direction))
     if not slope < 0:
         return None
-    length = 1.0
     for _ in range(_TRIALS):
         found = evaluate(point.theta + length * direction)
         fall = found.objective - point.objective
@@ -90,11 +96,28 @@ def inverted(matrices):
     # the number added to the diagonals becomes infinite or NaN, which ends the loop, if a matrix holds infinity or NaN
     while np.max(ridge) < np.inf:
         try:
-            np.linalg.cholesky(matrices + ridge)  # cholesky raises LinAlgError if a matrix is not positive definite
-            return np.linalg.inv(matrices + ridge)
+            # cholesky raises LinAlgError if a matrix is not positive definite
+            factors = np.linalg.cholesky(matrices + ridge)
+            if matrices.shape[-1] <= _FEW_ROWS:
+                return np.linalg.inv(matrices + ridge)
+            sides = _triangular_inverses(factors)
+            return sides.swapaxes(-1, -2) @ sides
         except np.linalg.LinAlgError:
             ridge = ridge * 100
     raise ValueError("second derivatives overflowed; X of a smaller scale is wanted")
+
+
+def _triangular_inverses(factors):
+    """The inverses of lower triangular matrices (..., D, D), by halves: nearly all of the work is in large products."""
+    D = factors.shape[-1]
+    if D <= _FEW_ROWS:
+        return np.linalg.inv(factors)
+    found, half = np.zeros_like(factors), D // 2
+    first, last = slice(half), slice(half, D)
+    found[..., first, first] = _triangular_inverses(factors[..., first, first])
+    found[..., last, last] = _triangular_inverses(factors[..., last, last])
+    found[..., last, first] = -(found[..., last, last] @ (factors[..., last, first] @ found[..., first, first]))
+    return found
 
 
 def solution_of(matrix, target):
@@ -144,15 +167,38 @@ def _in_units(inverse, dtype):
     return unit, (inverse / unit).astype(dtype)
 
 
-def newton(evaluate, point, tol):
-    """The points of Newton's method. `point`, and the points that evaluate(theta) returns, must have a curvature."""
+def newton(moved, point, tol):
+    """The points of Newton's method. `point`, and the points that moved(point, direction) returns, have a curvature."""
     while not (point is None or point.is_optimal(tol)):
         slow = point.curvature.size * len(point.curvature) > _SLOW_INVERSE
         solve = partial(aside, solution_of) if slow else solution_of
         direction = -solve(point.curvature, point.gradient.ravel()).reshape(point.gradient.shape)
-        point = move(evaluate, point, direction)
+        point = moved(point, direction)
         if point is not None:
             yield point
+
+
+class Mover:
+    """`move` by the lengths that a `ScoreLine` finds, from the step on after which a length of 1 proves too short."""
+
+    def __init__(self, problem, evaluate):
+        self.problem, self.evaluate = problem, evaluate
+        self.line = None  # a ScoreLine at the last point; None while steps have length 1
+        self.short = False  # whether the last step, of length 1, was too short
+
+    def __call__(self, point, direction):
+        if self.short and self.line is None:
+            self.line = ScoreLine(self.problem, point.theta)
+        slope, line = float(np.sum(point.gradient * direction)), self.line
+        length = line.length(point, direction) if line is not None and slope < 0 else 1.0
+        found = move(self.evaluate, point, direction, length)
+        if found is None:
+            return None
+        if line is not None:
+            line.follow(point, found, direction)
+        elif self.problem.has_lines:
+            self.short = float(np.sum(found.gradient * direction)) < _SHORT * slope
+        return found
 
 
 def lbfgs(evaluate, point, tol, precondition, history=None, memory=20):
@@ -201,15 +247,17 @@ def truncated_newton(problem, point, tol):
     Each step is found by conjugate gradients. It ends early where too many rows are in doubt, or where the gradient
     falls slowly.
     """
-    if problem.sparse or not problem.penalty > 0:
+    if problem.sparse or not problem.has_lines:
         return
     D = problem.d + 1
     share, n_slow, most = _SURE, 0, min(len(problem.codes), _DOUBTFUL_NUMBERS // D, _CHEAP // (D * problem.K))
     if D > _MOST_COLUMNS:
         return
     precondition, n_steps = None, 0
+    moved = Mover(problem, problem.evaluate)
+    line = moved.line = ScoreLine(problem, point.theta)
     while not point.is_optimal(tol):
-        model = problem.rows_in_doubt(point.theta, share, most)
+        model = problem.rows_in_doubt(line, share, most)
         if model is None:
             return
         if n_steps > _MANY_STEPS or precondition is None:
@@ -218,7 +266,7 @@ def truncated_newton(problem, point, tol):
         # the mean over the classes is subtracted: it changes no probability, and the penalty is least without it
         if problem.K > 1:
             direction -= (point.theta + direction).mean(axis=0)
-        found = move(problem.evaluate, point, direction)
+        found = moved(point, direction)
         if found is None:
             return
         slow = found.norm > 0.5 * point.norm
@@ -346,7 +394,7 @@ def newton_points(problem, theta, tol):
 
     point = evaluate(theta)
     yield point
-    yield from newton(evaluate, point, tol)
+    yield from newton(Mover(problem, evaluate), point, tol)
 
 
 def ended_by_newton(problem, points, max_iter, tol):
@@ -364,7 +412,7 @@ def ended_by_newton(problem, points, max_iter, tol):
         yield point
     if replaced and n_points > last and not point.is_optimal(tol):
         evaluate = partial(problem.evaluate, curvature="full")
-        yield from newton(evaluate, evaluate(point.theta), tol)
+        yield from newton(partial(move, evaluate), evaluate(point.theta), tol)
 
 
 def quasi_newton_points(problem, theta, tol, every=1):

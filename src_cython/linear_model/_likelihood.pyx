@@ -557,6 +557,66 @@ cdef void add_moments(pass_t* p, double* total, double* squares, double* most) n
         (<vec_d*> most)[j] = m
 
 
+@cdivision(True)  # the debug build's check for division by zero is off: it does not compile for SIMD vectors
+cdef inline vec_d slope_of_rows(
+    const double* s, const double* change, Py_ssize_t K, Py_ssize_t m, double length
+) noexcept nogil:
+    """`slope` for the rows of one SIMD vector, each of weight 1; the scores of a class are m numbers from the last."""
+    cdef Py_ssize_t k
+    cdef vec_d e, d, loss, q, a, top, norm, total, t = spread_d(length)
+    if K == 1:
+        d = (<const vec_d*> change)[0]
+        logistic(fmadd(t, d, (<const vec_d*> s)[0]), &loss, &q, &a)
+        return -(q * d)
+    top = fmadd(t, (<const vec_d*> change)[0], (<const vec_d*> s)[0])
+    for k in range(1, K):
+        top = larger(top, fmadd(t, (<const vec_d*> (change + k * m))[0], (<const vec_d*> (s + k * m))[0]))
+    norm = total = spread_d(0)
+    for k in range(K):
+        d = (<const vec_d*> (change + k * m))[0]
+        e = exp_of_negative(fmadd(t, d, (<const vec_d*> (s + k * m))[0]) - top)
+        norm += e
+        total = fmadd(e, d, total)
+    return total / norm
+
+
+@cdivision(True)  # the debug build's check for division by zero is off: it does not compile for SIMD vectors
+cdef inline vec_d shares_of_rows(const double* s, double* p, Py_ssize_t K, Py_ssize_t m) noexcept nogil:
+    """`shares` for the rows of one SIMD vector."""
+    cdef Py_ssize_t k
+    cdef vec_d e, loss, q, a, top, norm, squares
+    if K == 1:
+        logistic((<const vec_d*> s)[0], &loss, &q, &a)
+        (<vec_d*> p)[0] = a
+        return a
+    top = (<const vec_d*> s)[0]
+    for k in range(1, K):
+        top = larger(top, (<const vec_d*> (s + k * m))[0])
+    norm = squares = spread_d(0)
+    for k in range(K):
+        e = exp_of_negative((<const vec_d*> (s + k * m))[0] - top)
+        (<vec_d*> (p + k * m))[0] = e
+        norm += e
+    norm = spread_d(1) / norm
+    for k in range(K):
+        e = (<vec_d*> (p + k * m))[0] * norm
+        (<vec_d*> (p + k * m))[0] = e
+        squares = fmadd(e, e, squares)
+    return spread_d(1) - squares
+
+
+cdef double slope_of(
+    const double* s, const double* change, const double* weights, Py_ssize_t K, Py_ssize_t m, double length,
+    Py_ssize_t start, Py_ssize_t stop
+) noexcept nogil:
+    cdef Py_ssize_t v, i
+    cdef vec_d total = spread_d(0)
+    for v in range(start, stop):
+        i = v * LANES_D
+        total = fmadd((<const vec_d*> (weights + i))[0], slope_of_rows(s + i, change + i, K, m, length), total)
+    return sum_lanes(total)
+
+
 cdef double* doubles(array):
     """The address of the first number of an array, NULL for an empty array. The caller keeps the array alive."""
     cdef const double[::1] flat = array.reshape(-1)
@@ -603,6 +663,36 @@ def sparse(X, const floating[::1] data, Py_ssize_t start, Py_ssize_t stop, Py_ss
     cdef const floating* value = &data[0] if data.shape[0] else NULL
     with nogil:
         pass_sparse(&p, &rows, value, start, stop, step)
+
+
+def slope(
+    const double[:, ::1] scores, const double[:, ::1] change, const double[::1] weights, double length,
+    Py_ssize_t start, Py_ssize_t stop
+):
+    """The derivative by `length` of the loss of the vectors [start, stop) of rows, with scores + length * change.
+
+    scores, change: (K, m), a row for each class, in which m is a multiple of LANES; with K = 1 the margins. With K > 1
+    the changes of the scores of the rows' own classes are not subtracted.
+    """
+    cdef Py_ssize_t K = scores.shape[0], m = scores.shape[1]
+    cdef double total
+    require(change.shape[0] == K and change.shape[1] == m == weights.shape[0] and stop * LANES_D <= m)
+    with nogil:
+        total = slope_of(&scores[0, 0], &change[0, 0], &weights[0], K, m, length, start, stop)
+    return total
+
+
+def shares(const double[:, ::1] scores, double[:, ::1] p, double[::1] doubt):
+    """The probabilities p (K, m) of the classes, with K = 1 p (1 - p), and the sums `doubt` (m,) of p_k (1 - p_k).
+
+    scores: (K, m), in which m is a multiple of LANES.
+    """
+    cdef Py_ssize_t v, i, K = scores.shape[0], m = scores.shape[1]
+    require(p.shape[0] == K and p.shape[1] == m == doubt.shape[0] and m % LANES == 0)
+    with nogil:
+        for v in range(m // LANES_D):
+            i = v * LANES_D
+            (<vec_d*> &doubt[i])[0] = shares_of_rows(&scores[0, i], &p[0, i], K, m)
 
 
 def moments(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, state, double[:, ::1] found):

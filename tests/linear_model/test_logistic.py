@@ -16,6 +16,7 @@ from sklearn import datasets
 import fastclf
 from fastclf import LogisticRegression, LogisticRegressionCV, _simd
 from fastclf.linear_model import likelihood, minimisers
+from fastclf.linear_model.score_lines import ScoreLine
 
 pytestmark = pytest.mark.levels
 
@@ -551,8 +552,8 @@ def test_second_derivatives_of_rows_in_doubt_are_those_of_the_rows(n_classes, sh
     codes, weight = (np.arange(300) % n_classes).astype(np.int32), rng.random(300)
     problem = likelihood.Likelihood(X, codes, n_classes, weight, 0.1, True, 1)
     theta = rng.normal(size=problem.shape)
-    model = problem.rows_in_doubt(theta, share, 300)
-    assert problem.rows_in_doubt(theta, share, len(model.Z) - 1) is None
+    model = problem.rows_in_doubt(ScoreLine(problem, theta), share, 300)
+    assert problem.rows_in_doubt(ScoreLine(problem, theta), share, len(model.Z) - 1) is None
     V, width = rng.normal(size=problem.shape), 1e-6
     if share == 0:
         slope = problem.evaluate(theta + width * V).gradient - problem.evaluate(theta - width * V).gradient
@@ -572,7 +573,7 @@ def test_second_derivatives_keep_their_digits_where_all_rows_are_nearly_certain(
     problem = likelihood.Likelihood(X, codes, n_classes, None, 1e-30, True, 1)
     towards = problem.parameters(np.eye(n_classes), np.zeros(n_classes)) if n_classes > 2 else [[-1.0, 1.0, 0.0]]
     theta = 30 * np.array(towards)
-    model, V = problem.rows_in_doubt(theta, 0.0, 40), rng.normal(size=problem.shape)
+    model, V = problem.rows_in_doubt(ScoreLine(problem, theta), 0.0, 40), rng.normal(size=problem.shape)
     coef, intercept = problem.coefficients(theta)
     Z = np.column_stack([(X - problem.mean) * problem.factor, np.ones(40)])
     s, t = X @ coef.T + intercept, Z @ V.T
@@ -616,7 +617,7 @@ def test_the_preconditioner_only_changes_the_way_to_the_optimum(columns, steps, 
 def test_blocks_are_chosen_where_their_products_are_saved(n_classes, rng, monkeypatch):
     X, y = planted(rng, 400, 12, n_classes)
     problem = likelihood.Likelihood(X, y.astype(np.int32), n_classes, None, 0.1, True, 1)
-    model = problem.rows_in_doubt(np.zeros(problem.shape), 0.0, 400)
+    model = problem.rows_in_doubt(ScoreLine(problem, np.zeros(problem.shape)), 0.0, 400)
     np.testing.assert_array_equal(model.preconditioner(), model.diagonal())
     monkeypatch.setattr(likelihood, "_FEW_COLUMNS", 12)
     monkeypatch.setattr(likelihood, "_BLOCK_STEPS", 1000)

@@ -1,0 +1,85 @@
+"""The lengths of steps of logistic regression: derivatives on a line are the reference's, and few steps are enough."""
+
+import numpy as np
+import pytest
+import reference_logistic as reference
+
+from fastclf import LogisticRegression
+from fastclf.linear_model import minimisers
+from fastclf.linear_model.likelihood import Likelihood
+from fastclf.linear_model.score_lines import ScoreLine, best_length
+
+pytestmark = pytest.mark.levels
+
+
+def problem(rng, n, d, n_classes, weighted, intercept=True):
+    X = rng.standard_normal((n, d)) + 3
+    y = rng.integers(0, n_classes, n).astype(np.int32)
+    weights = rng.integers(0, 3, n).astype(float) if weighted else None
+    return Likelihood(X, y, n_classes, weights, 0.01, intercept, 1)
+
+
+def downhill(rng, point):
+    direction = rng.standard_normal(point.theta.shape)
+    return direction if np.sum(direction * point.gradient) < 0 else -direction
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7])
+@pytest.mark.parametrize("n", [2, 16, 203])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_shares_and_lengths_are_those_of_the_reference(rng, n, n_classes, weighted):
+    ours = problem(rng, n, 4, n_classes, weighted)
+    theta = rng.standard_normal(ours.shape)
+    line = ScoreLine(ours, theta)
+    expected = reference.probabilities(ours.X, *ours.coefficients(theta))
+    weights = ours.weights if weighted else np.ones(n)
+    doubt, p = line.shares()
+    if n_classes == 2:
+        np.testing.assert_allclose(p[:, 0], expected[:, 0] * expected[:, 1], rtol=1e-9)
+        np.testing.assert_allclose(doubt, weights * p[:, 0], rtol=1e-9)
+    else:
+        np.testing.assert_allclose(p, expected, rtol=1e-9)
+        np.testing.assert_allclose(doubt, weights * (1 - (expected**2).sum(axis=1)), atol=1e-12)
+    point = ours.evaluate(theta)
+    direction = downhill(rng, point)
+    length = line.length(point, direction)
+    found = ours.evaluate(theta + length * direction)
+    slopes = [float(np.sum(at.gradient * direction)) for at in (point, found)]
+    assert length > 0
+    assert abs(slopes[1]) <= 0.1001 * abs(slopes[0])
+    line.follow(point, found, direction)
+    np.testing.assert_allclose(line.scores, ScoreLine(ours, found.theta).scores, atol=1e-9)
+
+
+@pytest.mark.parametrize("least", [1e-6, 0.3, 1.0, 40.0, 1e5])
+@pytest.mark.parametrize("power", [1, 3])
+def test_a_length_near_the_minimum_is_found_from_far_away(least, power):
+    def slope(length):
+        return (length / least) ** power - 1
+
+    assert abs(slope(best_length(slope, slope(0)))) <= 0.1
+
+
+def test_a_length_is_found_where_scores_overflow_or_the_minimum_is_infinitely_far():
+    assert 0 < best_length(lambda length: np.nan if length > 0.01 else 200 * length - 1, -1) <= 0.01
+    assert 1 < best_length(lambda length: -0.5, -1) < np.inf
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_rows_far_from_each_other_take_few_steps(rng, n_classes):
+    # the loss falls like an exponential, of which each step of length 1 leaves a third
+    X = rng.standard_normal((600, 6)) + 8 * rng.standard_normal((n_classes, 6))[np.arange(600) % n_classes]
+    y = np.arange(600) % n_classes
+    model = LogisticRegression(C=1e4, tol=1e-8).fit(X, y)
+    assert model.n_iter_[0] <= 12
+    weights, found = np.ones(600), (model.coef_, model.intercept_)
+    assert reference.gradient_norm(X, y, *found, weights, 1e4) == pytest.approx(model.gradient_norm_, abs=1e-9)
+
+
+@pytest.mark.parametrize("D", [1, 64, 65, 200, 331])
+def test_inverses_by_halves_are_symmetric_inverses(rng, D):
+    A = rng.standard_normal((2, 2 * D, D))
+    matrices = A.swapaxes(1, 2) @ A
+    found = minimisers.inverted(matrices)
+    np.testing.assert_allclose(found @ matrices, np.broadcast_to(np.eye(D), found.shape), atol=1e-6)
+    np.testing.assert_allclose(found, found.swapaxes(1, 2), rtol=1e-9, atol=1e-12)
