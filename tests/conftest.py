@@ -21,6 +21,12 @@ settings.load_profile("fastclf")
 CHECKOUT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("FASTCLF_DATA", CHECKOUT.parent / "shared" / "data"))
 
+# A test of the largest memory in use, which only a Python that frees at once keeps to.
+frees_at_once = pytest.mark.skipif(
+    not getattr(sys, "_is_gil_enabled", lambda: True)(),
+    reason="Python without its lock frees later what several threads have used",
+)
+
 
 def pytest_addoption(parser):
     parser.addoption("--mutations", type=int, default=500, help="altered files that are loaded (default: 500)")

@@ -14,7 +14,7 @@ from ..sums.class_sums import category_count_spans, class_count_spans, count_cat
 from ..sums.moments import class_moments, merge_moments, pool
 from .base import DiscreteBayes, NaiveBayesBase, as_priors, begin_joint, document, log_of
 from .counted_cells import Bernoulli, Categorical
-from .distributions import Gaussian, Multinomial, Poisson
+from .distributions import Gaussian, Multinomial, Poisson, log_share
 from .gaussian_leave_one_out import left_out_codes
 from .joints import Linear, add_gaussian, add_table, joined_tables, of_known_columns, require_positive
 
@@ -165,6 +165,29 @@ _LOG_PROBABILITIES = declare(
 )
 
 
+def _column_blocks(numbers):
+    """Slices of the columns of an array (n_classes, n_features), in which a block fits a cache."""
+    size = max(1, _BLOCK_NUMBERS // len(numbers))
+    return [slice(start, start + size) for start in range(0, numbers.shape[1], size)]
+
+
+def _smoothed(counts, alpha):
+    """Blocks of counts (n_classes, n_features) + alpha: pairs (slice of columns, sums)."""
+    for columns in _column_blocks(counts):
+        yield columns, counts[:, columns] + (alpha[columns] if np.ndim(alpha) else alpha)
+
+
+def _log_shares(counts, alpha, total):
+    """log((counts + alpha) / total), for a total of each class (n_classes, 1) or of each number, in Fortran order.
+
+    Only the blocks of a cache are temporary: new pages of memory take more time than logarithms.
+    """
+    logs = np.empty(counts.shape, order="F")
+    for columns, part in _smoothed(counts, alpha):
+        logs[:, columns] = log_share(part, total if total.shape[1] == 1 else total[:, columns])
+    return logs
+
+
 @document
 class MultinomialNB(DiscreteBayes, shortcuts=True):
     """Naive Bayes with one multinomial distribution over all columns for each class: scikit-learn's MultinomialNB.
@@ -193,7 +216,9 @@ class MultinomialNB(DiscreteBayes, shortcuts=True):
     _state_table = _LOG_PROBABILITIES
 
     def _estimate(self, state, alpha):
-        return {"feature_log_prob_": Multinomial.logs(state["feature_count_"], alpha)}
+        counts = state["feature_count_"]
+        total = sum(part.sum(axis=1, keepdims=True) for _, part in _smoothed(counts, alpha))
+        return {"feature_log_prob_": _log_shares(counts, alpha, total)}
 
     def _linear(self):
         return Linear(self.feature_log_prob_)
@@ -318,22 +343,22 @@ class BernoulliNB(DiscreteBayes, shortcuts=True):
         return None if self.binarize is None else require_number("binarize", self.binarize, 0)
 
     def _estimate(self, state, alpha):
-        return {"feature_log_prob_": Bernoulli.logs(state["feature_count_"], state["class_count_"][:, None], 2, alpha)}
+        total = state["class_count_"][:, None] + 2 * alpha
+        return {"feature_log_prob_": _log_shares(state["feature_count_"], alpha, total)}
 
     def _linear(self):
         there = self.feature_log_prob_
-        absent, constant = np.empty_like(there), np.zeros(len(there))
+        coef, constant = np.empty_like(there), np.zeros(len(there))
         for columns, logs in self._absent():
-            absent[:, columns] = logs
+            np.subtract(there[:, columns], logs, out=coef[:, columns])
             constant += _sums(logs)
-        form = Bernoulli.of_logs(there, absent)
-        return form._replace(constant=constant) if np.isfinite(constant).all() else form
+        if np.isfinite(constant).all():
+            return Linear(coef, constant)
+        return Bernoulli.of_logs(there, np.concatenate([logs for _, logs in self._absent()], axis=1))
 
     def _absent(self):
         """Blocks of the log probabilities that a feature is absent: pairs (slice of features, their logarithms)."""
-        size = max(1, _BLOCK_NUMBERS // len(self.feature_log_prob_))
-        for start in range(0, self.feature_log_prob_.shape[1], size):
-            columns = slice(start, start + size)
+        for columns in _column_blocks(self.feature_log_prob_):
             yield columns, _logs_of_absence(self.feature_log_prob_[:, columns])
 
     def _form(self, X):

@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import pytest
 import reference
+from conftest import frees_at_once
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -334,6 +335,7 @@ def test_a_sliding_window_stays_small(rng):
     assert_same(model.kneighbors(X), NearestNeighbors(n_neighbors=3).fit(X[-100:]).kneighbors(X))
 
 
+@frees_at_once
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_memory_of_a_living_search_is_bounded(rng, n_jobs):
     import tracemalloc

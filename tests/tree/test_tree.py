@@ -10,7 +10,7 @@ import numpy as np
 import pandas
 import pytest
 import reference_tree as reference
-from conftest import seconds_to_obey_ctrl_c
+from conftest import frees_at_once, seconds_to_obey_ctrl_c
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import datasets
@@ -388,6 +388,7 @@ def test_a_callback_sees_all_rows_and_stops_a_fit(rng):
     assert not hasattr(model, "classes_")
 
 
+@frees_at_once
 @pytest.mark.once
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])
