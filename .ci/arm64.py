@@ -18,8 +18,6 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-from setup import KERNELS  # noqa: E402
 
 FOLDER = ROOT / "build" / "arm64"
 SYSTEM, SITE, HOST = FOLDER / "system", FOLDER / "site", FOLDER / "host"
@@ -130,6 +128,9 @@ def build():
 
 def vectors(library):
     """Fail unless each kernel has vector instructions, and some have those which make them fast; print the numbers."""
+    sys.path.insert(0, str(ROOT))
+    from setup import KERNELS
+
     wanted = {kernel.replace(".", "/"): ARITHMETIC for kernel in sorted(KERNELS)} | {
         "neighbors/_scan": r"\bfcmgt\b|\bfmul\s+v|\bfadd\s+v",
         "neighbors/_code_scan": r"\bsmull2?\s+v",
