@@ -18,8 +18,8 @@ from .soft_margin import added, kernels
 # below cost.
 _FIRST_WIDTH = 4.0
 # The first solution is that of a sample of the rows. The sample size is the largest of _SAMPLE rows for each parameter,
-# _LEAST_SAMPLE rows, and n / _SHARE rows.
-_SAMPLE, _LEAST_SAMPLE, _SHARE = 16, 2048, 8
+# _LEAST_SAMPLE rows, and n / _SHARE rows; there is none if all rows are fewer than _LEAST_SAMPLES samples.
+_SAMPLE, _LEAST_SAMPLE, _SHARE, _LEAST_SAMPLES = 16, 2048, 8, 4
 # The gain, the derivative of the dual variables alpha by z = 1 - margin, grows by this factor in each iteration of the
 # proximal method of multipliers.
 _FALL = 8.0
@@ -111,7 +111,7 @@ class ProximalNewton:
         """A generator; returns (w, b, estimated error of a margin) for the start: a fit to a sample, or w = 0."""
         n, D = problem.n, problem.d + 1
         size = max(n // _SHARE, _SAMPLE * D, _LEAST_SAMPLE)
-        if n < 2 * size:
+        if n < _LEAST_SAMPLES * size:
             return np.zeros(D), 0.0, _FIRST_WIDTH
         rows = np.sort(self.rng.choice(n, size, replace=False))
         if not (problem.y[rows].min() < 0 < problem.y[rows].max()):
@@ -232,8 +232,9 @@ def _clipped(problem, alpha, h, z):
 def _solve(products, gradient):
     """The Newton step -(I + products)^-1 gradient, by a Cholesky factor of I + products, scaled to unit diagonal."""
     matrix = products.copy()
-    matrix[np.diag_indices_from(matrix)] += 1
-    scale = 1 / np.sqrt(np.diag(matrix))
+    diagonal = np.einsum("ii->i", matrix)
+    diagonal += 1
+    scale = 1 / np.sqrt(diagonal)
     matrix *= scale
     matrix *= scale[:, None]
     x = -scale * gradient

@@ -1,5 +1,6 @@
 """The soft-margin problem of one separating hyperplane: its sums over rows, and the proof of a solution."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -21,13 +22,20 @@ _RANGE_WORK = 1 << 22
 # A block of rows takes at least this number of multiplications for each number that is summed over the block.
 _WORK_PER_NUMBER = 128
 
+# The products of at most this number of dense rows are a product of matrices.
+_FEW_ROWS = 64
+
 
 def added(n, work, shape, add, threads):
     """The sum over n rows that add(start, stop, sum_out) makes in blocks; a row takes `work` multiplications."""
-    numbers = int(np.prod(shape))
+    numbers = shape if isinstance(shape, int) else math.prod(shape)
     worth = n * work // max(blocks.BLOCK_WORK, _WORK_PER_NUMBER * numbers)
-    bounds = blocks.even_bounds(n, blocks.n_blocks(min(n, worth), numbers))
-    length = 1 + _RANGE_WORK // work
+    n_blocks, length = blocks.n_blocks(min(n, worth), numbers), 1 + _RANGE_WORK // work
+    if n_blocks == 1 and n <= length:
+        found = np.zeros(shape)
+        add(0, n, found)
+        return found
+    bounds = blocks.even_bounds(n, n_blocks)
     return blocks.added(blocks.over_blocks(bounds, length, lambda: np.zeros(shape), add, threads, blocks.by_length))
 
 
@@ -107,6 +115,10 @@ class Problem:
         """sum_i weight_i x_i x_i', with the bias column; weights may be negative, and rows of weight 0 are skipped."""
         d, total_weight = self.d, weight.sum()
         rows = np.flatnonzero(weight)
+        if len(rows) <= _FEW_ROWS and not isinstance(self.X, Csr):
+            few = np.full((len(rows), d + 1), self.bias, np.float64)
+            few[:, :d] = self.X[rows]
+            return (few * weight[rows, None]).T @ few
         if isinstance(self.X, Csr):
             arrays = _arrays(self.X)
             work = 1 + (1 + self.work**2) * len(rows) // self.n
