@@ -465,6 +465,10 @@ def map_rows(function, *arrays):
     return out
 
 
+# The least size of a page of memory, in bytes.
+_PAGE = 4096
+
+
 def ranges(start, stop, size, limit=None):
     """Cut [start, stop) into ranges, each of which takes the caller's loop about 30 ms.
 
@@ -491,6 +495,17 @@ def copy_rows(rows, out):
     for start, stop in ranges(0, len(rows), 1 + (1 << 20) // rows[:1].size if len(rows) else 1):
         out[start:stop] = rows[start:stop]
     return out
+
+
+def with_pages(array):
+    """A new array, after a write to each of its pages of memory, in short ranges, between which Ctrl-C is obeyed.
+
+    Scattered writes would take all pages at once, which takes longer than Ctrl-C may wait. A page that was in use
+    before takes far less time than a new one, so that the ranges do not grow.
+    """
+    for start, stop in ranges(0, len(array), 1 << 20, limit=1 << 20):
+        array[start : stop : _PAGE // array.itemsize] = 0
+    return array
 
 
 # The lock that all progress bars of fastclf share.

@@ -534,3 +534,11 @@ def test_a_shuffle_beyond_the_rows_is_refused():
     for start, stop in ((3, 0), (1, 2), (2, -1), (-1, -1)):
         with pytest.raises(ValueError, match="entries that are not there"):
             _orders.shuffle(generator, np.arange(3), start, stop)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_each_page_of_a_new_array_is_written(dtype):
+    array = np.ones(3_000_001, dtype)
+    assert _threads.with_pages(array) is array
+    assert not array[:: 4096 // array.itemsize].any()
+    assert len(_threads.with_pages(array[:0])) == 0

@@ -13,6 +13,7 @@ from .. import _simd
 from .._threads import aside, ranges
 from .likelihood import kernels as likelihood_kernels
 from .minimisers import sample_optimum
+from .scores import transposed
 
 kernels = _simd.load("linear_model._elastic_net")
 
@@ -212,16 +213,8 @@ def _columns(problem):
         for start, stop in ranges(0, d, size):
             dense[start:stop] = ((X[:, start:stop] - problem.mean[start:stop]) * problem.factor[start:stop]).T
         return (None, None, dense), np.zeros(d)
-    return entries_by_column(X, problem.factor), problem.mean * problem.factor
-
-
-def entries_by_column(X, factor):
-    """(starts, rows, entries times the factor of their column) of a Csr, column by column."""
-    starts = np.concatenate([[0], np.cumsum(np.bincount(X.indices[: X.size], minlength=X.n_columns))])
-    ends, rows, entries = starts[:-1].copy(), np.empty(X.size, np.int32), np.empty(X.size)
-    for start, stop in ranges(0, len(X), max(1, _CALL_WORK * len(X) // (X.size + 1))):
-        kernels.by_column(X, X.data, factor, ends, rows, entries, start, stop)
-    return starts, rows, entries
+    turned = transposed(X, problem.factor)
+    return (turned.indptr, turned.indices, turned.data), problem.mean * problem.factor
 
 
 def _probabilities(problem, theta):

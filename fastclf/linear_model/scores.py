@@ -8,7 +8,7 @@ from .. import _simd
 from .._csr import Csr, as_rows, as_unchecked_rows, is_sparse
 from .._estimator import Classifier
 from .._state_table import Array, SizeOf, check_each, declare, require_shape, table_of
-from .._threads import aside_if_many, map_rows, ranges, rows_at
+from .._threads import aside_if_many, map_rows, ranges, rows_at, with_pages
 from .._validation import as_array, require_finite
 from ..sums.blocks import over_rows
 from ..sums.layout import by_column, transposed_copy
@@ -19,8 +19,8 @@ columns = _simd.load("linear_model._elastic_net")
 # Scores that overflow are computed again from rows and weights that are both multiplied by this small factor.
 _SCALE = 2.0**-600
 
-# The number of sparse entries in one call of the compiled code that transposes rows.
-_CALL_ENTRIES = 1 << 20
+# The number of sparse entries in the first call of the compiled code that transposes rows.
+_FIRST_ENTRIES = 1 << 18
 
 # Coefficients are laid out in blocks of classes for at least _LEAST_ROWS dense rows with at most _FEW_COLUMNS columns.
 _LEAST_ROWS, _FEW_COLUMNS = 8, 64
@@ -200,14 +200,14 @@ def products_with(X, W, intercept, n_jobs=None):
     return products
 
 
-def transposed(X):
-    """The transpose of a Csr, with values in float64."""
+def transposed(X, factor=None):
+    """The transpose of a Csr, with values in float64, times the factor of their column of X if there is one."""
     lengths = aside_if_many(X.size, np.bincount, X.indices[: X.size], minlength=X.n_columns)
     starts = np.concatenate([[0], np.cumsum(lengths)])
-    ends, rows, entries = starts[:-1].copy(), np.empty(X.size, np.int32), np.empty(X.size)
-    ones = np.ones(X.n_columns)
-    for start, stop in ranges(0, len(X), max(1, _CALL_ENTRIES * len(X) // (X.size + 1))):
-        columns.by_column(X, X.data, ones, ends, rows, entries, start, stop)
+    ends, rows, entries = starts[:-1].copy(), with_pages(np.empty(X.size, np.int32)), with_pages(np.empty(X.size))
+    factor = np.ones(X.n_columns) if factor is None else factor
+    for start, stop in ranges(0, len(X), max(1, _FIRST_ENTRIES * len(X) // (X.size + 1))):
+        columns.by_column(X, X.data, factor, ends, rows, entries, start, stop)
     return Csr(starts, rows, entries, len(X))
 
 
