@@ -7,7 +7,7 @@ import numpy as np
 from . import _orders
 from ._exceptions import of_column
 from ._state_table import Array, DeclaredState, Instance, Size, Starts, declare
-from ._threads import aside_if_many, copy_rows, n_numbers, ranges, repeated
+from ._threads import aside_if_many, copy_rows, n_numbers, ranges, repeated, with_pages
 from ._validation import as_float, as_matrix, as_unchecked_matrix, require_matrix
 
 # The number of entries of a sparse matrix that are checked between two checks for Ctrl-C.
@@ -137,8 +137,10 @@ def sound(X, name="X"):
     return X
 
 
-def as_csr(X, owner, name="X", most=2**31 - 1):
+def as_csr(X, owner, name="X", most=2**31 - 1, ordered=True):
     """X as Csr with finite numbers of float32 or float64; an array that already has its type is not copied.
+
+    With ordered=False the entries of a row keep the order that they have in X, and a column may be in a row twice.
 
     X may have up to `most` columns. If X has more than 2^31 - 1 columns, its column indices are int64.
     """
@@ -166,7 +168,7 @@ def as_csr(X, owner, name="X", most=2**31 - 1):
     _require_columns(indices, d, name)
     indices = aside_if_many(n_entries, np.ascontiguousarray, indices, np.int32 if d < 2**31 else np.int64)
     X = Csr(indptr, indices, aside_if_many(n_entries, np.ascontiguousarray, data), d)
-    if not ascends(X.indices, X.indptr):
+    if ordered and not ascends(X.indices, X.indptr):
         X = _summed(X)
     for start, stop in ranges(0, X.size, _CHECK_ENTRIES):
         with np.errstate(over="ignore", invalid="ignore"):
@@ -217,11 +219,11 @@ def ascends(entries, starts, strictly=True):
 
 def _summed(X):
     """The sparse matrix X with sorted columns in each row; entries of the same row and column are added in order."""
-    indices, data = (copy_rows(array, np.empty_like(array)) for array in (X.indices, X.data))
-    scratch = np.empty(24 * int(np.diff(X.indptr).max()), np.int8)
+    indices, data = (with_pages(np.empty_like(array)) for array in (X.indices, X.data))
+    scratch = np.empty(16 * int(np.diff(X.indptr).max()), np.int8)
     size = max(1, _SORT_ENTRIES * len(X) // (X.size + 1))
     parts = [
-        _orders.sort_rows(X.indptr, indices, data, start, stop, scratch) for start, stop in ranges(0, len(X), size)
+        _orders.sort_rows(X, X.data, indices, data, start, stop, scratch) for start, stop in ranges(0, len(X), size)
     ]
     X = Csr(X.indptr, indices, data, X.n_columns)
     return _added_up(X) if any(parts) else X
@@ -253,8 +255,13 @@ def as_rows(X, owner, most=2**31 - 1):
     return as_csr(X, owner, most=most) if is_sparse(X) else as_matrix(X, owner)
 
 
-def as_unchecked_rows(X, owner):
-    """X as an array, in which the caller must look for NaN and infinity, or as a checked Csr if X is sparse."""
+def as_unchecked_rows(X, owner, ordered=True):
+    """X as an array, in which the caller must look for NaN and infinity, or as a checked Csr (`as_csr`)."""
     if type(X) is not np.ndarray and is_sparse(X):
-        return as_csr(X, owner)
+        return as_csr(X, owner, ordered=ordered)
     return as_unchecked_matrix(X, owner)
+
+
+def as_summands(X, owner):
+    """`as_unchecked_rows` for linear functions of rows, whose entries are added in any order."""
+    return as_unchecked_rows(X, owner, ordered=False)

@@ -46,59 +46,82 @@ cdef void insert(column_t* column, floating* value, Py_ssize_t n) noexcept nogil
         value[j] = x
 
 
-cdef void reverse(column_t* column, floating* value, Py_ssize_t n) noexcept nogil:
+cdef bint ascends(const column_t* column, Py_ssize_t n) noexcept nogil:
+    """Whether the columns of a row ascend; one may follow itself."""
     cdef Py_ssize_t i
-    for i in range(n // 2):
-        column[i], column[n - 1 - i] = column[n - 1 - i], column[i]
-        value[i], value[n - 1 - i] = value[n - 1 - i], value[i]
-
-
-cdef void sort_row(column_t* column, floating* value, Py_ssize_t n, entry_t* entries, floating* values) noexcept nogil:
-    """Sort n entries of a sparse row by column; `entries` and `values` are scratch space for n of them."""
-    cdef Py_ssize_t i
-    cdef bint descends = True, ascends = True
+    cdef bint found = True
     for i in range(1, n):
-        descends = descends and column[i] < column[i - 1]
-        ascends = ascends and column[i] >= column[i - 1]
-    if ascends:
-        return
-    if descends:  # rows whose columns descend are common: SciPy's product of two sparse matrices often has them
-        reverse(column, value, n)
-        return
-    if n <= FEW:
-        insert(column, value, n)
-        return
+        found &= column[i - 1] <= column[i]
+    return found
+
+
+cdef bint descends(const column_t* column, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef bint found = True
+    for i in range(1, n):
+        found &= column[i - 1] > column[i]
+    return found
+
+
+cdef bint repeats(const column_t* column, Py_ssize_t n) noexcept nogil:
+    """Whether a column follows itself."""
+    cdef Py_ssize_t i
+    cdef bint found = False
+    for i in range(1, n):
+        found |= column[i - 1] == column[i]
+    return found
+
+
+cdef bint sort_row(
+    const column_t* column, const floating* value, Py_ssize_t n, entry_t* entries, column_t* column_out,
+    floating* value_out
+) noexcept nogil:
+    """Write n entries of a sparse row, sorted by column; returns whether a column occurs twice.
+
+    entries: scratch space for n entries.
+    """
+    cdef Py_ssize_t i
+    if descends(column, n):  # rows whose columns descend are common: SciPy's product of sparse matrices often has them
+        for i in range(n):
+            column_out[i] = column[n - 1 - i]
+        for i in range(n):
+            value_out[i] = value[n - 1 - i]
+        return False
+    if n <= FEW or ascends(column, n):
+        for i in range(n):
+            column_out[i], value_out[i] = column[i], value[i]
+        insert(column_out, value_out, n)
+        return repeats(column_out, n)
     for i in range(n):
-        entries[i].column, entries[i].place, values[i] = column[i], i, value[i]
+        entries[i].column, entries[i].place = column[i], i
     qsort(entries, n, sizeof(entry_t), compare)
     for i in range(n):
-        column[i], value[i] = <column_t> entries[i].column, values[entries[i].place]
+        column_out[i], value_out[i] = <column_t> entries[i].column, value[entries[i].place]
+    return repeats(column_out, n)
 
 
-def sort_rows(
-    const int64_t[::1] indptr, column_t[::1] indices, floating[::1] data, Py_ssize_t start, Py_ssize_t stop,
-    char[::1] scratch
+def sort_rows(rows, const floating[::1] data, column_t[::1] indices_out, floating[::1] data_out, Py_ssize_t start,
+    Py_ssize_t stop, char[::1] scratch
 ):
-    """Sort the entries of rows [start, stop) by column, in place; returns whether a column occurs twice in a row.
+    """Write the entries of rows [start, stop) of a `Csr`, sorted by column; whether a column is twice in a row.
 
-    Entries of the same column keep their order. scratch: 24 bytes for each entry of the longest row.
+    Entries of the same column keep their order. scratch: 16 bytes for each entry of the longest row.
     """
-    cdef Py_ssize_t i, e, longest = scratch.shape[0] // 24
+    cdef const int64_t[::1] indptr = rows.indptr
+    cdef const column_t[::1] indices = rows.indices
+    cdef Py_ssize_t i, e, n, longest = scratch.shape[0] // <Py_ssize_t> sizeof(entry_t)
     cdef bint twice = False
     cdef entry_t* entries = <entry_t*> &scratch[0]
-    cdef floating* values = <floating*> (entries + longest)
     for i in range(start, stop):
         if indptr[i] < 0 or indptr[i + 1] - indptr[i] > longest or indptr[i + 1] > indices.shape[0]:
             raise ValueError("indptr of a sparse matrix must ascend from 0 to the number of its indices: correct it")
-    if data.shape[0] < indices.shape[0]:
+    if min(data.shape[0], indices_out.shape[0], data_out.shape[0]) < indices.shape[0]:
         raise ValueError("a sparse matrix has fewer values (data) than column indices (indices): correct its arrays")
     with nogil:
         for i in range(start, stop):
-            e = indptr[i]
-            if indptr[i + 1] > e + 1:
-                sort_row(&indices[e], &data[e], indptr[i + 1] - e, entries, values)
-                for e in range(indptr[i] + 1, indptr[i + 1]):
-                    twice = twice or indices[e] == indices[e - 1]
+            e, n = indptr[i], indptr[i + 1] - indptr[i]
+            if n:
+                twice |= sort_row(&indices[e], &data[e], n, entries, &indices_out[e], &data_out[e])
     return twice
 
 

@@ -139,7 +139,7 @@ class Ring:
 
     def judge(self, judge):
         """(the least y f, the mean loss) of the hyperplanes of a Judge over all rows."""
-        return judge.joined(self._shards.sums(judgements, judge.bounds(self._shards.n), judge))
+        return judge.joined(self._shards.sums(judgements, judge.bounds(self._shards.n, self._shards.sparse), judge))
 
 
 class RingSamples(Samples):

@@ -27,8 +27,9 @@ kernels = _simd.load("linear_model._perceptron")
 # _LOGGED_SAMPLES: the largest number of samples in a range if their mistakes are logged.
 _FIRST_PRODUCTS = 1 << 20
 _LOGGED_SAMPLES = 1 << 16
-# The number of scores and features in a block of rows whose losses are computed together.
-_JUDGED_NUMBERS = 1 << 20
+# The number of scores and features in a block of rows whose losses are computed together; a sparse row counts as
+# _SPARSE_LENGTH features.
+_JUDGED_NUMBERS, _SPARSE_LENGTH = 1 << 20, 128
 # LEARNERS: the number of hyperplanes whose weights of a feature lie side by side.
 # _FEWEST_INTERLEAVED: with fewer hyperplanes than this, each is trained for itself.
 LEARNERS, _FEWEST_INTERLEAVED = kernels.INTERLEAVED, 3
@@ -570,7 +571,7 @@ def judged(samples, members, plan, learners, kept):
         judge = judge._replace(w=by_column(judge.w))
     X, n = samples.matrix(), len(samples.codes) if members is None else len(members)
     found = []
-    for start, stop in pairwise(judge.bounds(n)):
+    for start, stop in pairwise(judge.bounds(n, samples.sparse)):
         rows = slice(start, stop) if members is None else members[start:stop]
         found.append(judge.sums(X[rows], samples.codes[rows], None if samples.cost is None else samples.cost[rows]))
     return judge.joined(found)
@@ -592,9 +593,11 @@ class Judge(NamedTuple):
     up: np.ndarray
     down: np.ndarray
 
-    def bounds(self, n):
+    def bounds(self, n, sparse):
         """The bounds of the blocks of n rows. They are fixed, so that the sums always have the same bits."""
-        return [*range(0, n, max(256, _JUDGED_NUMBERS // sum(self.w.shape))), n]
+        n_classes, d = self.w.shape
+        size = n_classes + (_SPARSE_LENGTH if sparse else d)
+        return [*range(0, n, max(256, _JUDGED_NUMBERS // size)), n]
 
     def sums(self, X, codes, cost):
         """(the least y f, the sum of losses, the sum of their weights) of a block of rows, for each learner."""

@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 
 from .. import _simd
-from .._csr import Csr, as_rows, as_unchecked_rows, is_sparse
+from .._csr import Csr, as_rows, as_summands, is_sparse
 from .._estimator import Classifier
 from .._state_table import Array, SizeOf, check_each, declare, require_shape, table_of
 from .._threads import aside_if_many, map_rows, ranges, rows_at, with_pages
@@ -397,7 +397,7 @@ class LinearClassifier(ScoreClassifier):
     def _linear(self, function, X):
         """The result of `function`, which is `linear_scores` or `linear_codes`, for new rows X and the coefficients."""
         self._require_fitted()
-        X = self._new_samples(X, as_unchecked_rows)
+        X = self._new_samples(X, as_summands)
         return function(X, self.coef_, self.intercept_, getattr(self, "n_jobs", None), type(self).__name__)
 
     def _predict_proba_lr(self, X):

@@ -554,9 +554,16 @@ def choose_sparse(
     cdef const floating* value = &data[0] if data.shape[0] else NULL
     cdef Py_ssize_t row, odd = 0
     cdef sparse_t layout = layout_of(&rows, W, b)
+    cdef double[2] pair
     require(scratch.shape[1] == layout.n_classes)
     with nogil:
-        for row in range(start, stop):
+        row = start
+        while layout.n_classes == 1 and row + 2 <= stop:
+            score_two_rows(&rows, value, row, &W[0, 0], b[0], pair)
+            odd += count_odd(pair, 2)
+            code_out[row], code_out[row + 1] = pair[0] > 0, pair[1] > 0
+            row += 2
+        for row in range(row, stop):
             score_any(&rows, value, row, &layout, &W[0, 0], &scratch[0, 0])
             odd += count_odd(&scratch[0, 0], layout.n_classes)
             code_out[row] = first_largest(&scratch[0, 0], layout.n_classes)
