@@ -7,7 +7,7 @@ import numpy as np
 from . import _orders
 from ._exceptions import of_column
 from ._state_table import Array, DeclaredState, Instance, Size, Starts, declare
-from ._threads import aside_if_many, copy_rows, n_numbers, ranges, repeated, with_pages
+from ._threads import aside_if_many, n_numbers, ranges, repeated, with_pages
 from ._validation import as_float, as_matrix, as_unchecked_matrix, require_matrix
 
 # The number of entries of a sparse matrix that are checked between two checks for Ctrl-C.

@@ -100,7 +100,8 @@ cdef bint sort_row(
     return repeats(column_out, n)
 
 
-def sort_rows(rows, const floating[::1] data, column_t[::1] indices_out, floating[::1] data_out, Py_ssize_t start,
+def sort_rows(
+    rows, const floating[::1] data, column_t[::1] indices_out, floating[::1] data_out, Py_ssize_t start,
     Py_ssize_t stop, char[::1] scratch
 ):
     """Write the entries of rows [start, stop) of a `Csr`, sorted by column; whether a column is twice in a row.

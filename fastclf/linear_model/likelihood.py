@@ -227,7 +227,7 @@ class Likelihood:
             theta=theta,
             objective=point.loss + 0.5 * float(np.sum(other.pull * theta**2)),
             gradient=gradient,
-            norm=other._norm(gradient, theta),
+            norm=other.norm(gradient, theta),
             curvature=None,
         )
 
@@ -288,6 +288,13 @@ class Likelihood:
         return linear_scores(self.X, coef, intercept, self.threads)
 
     @property
+    def takes_small_steps(self):
+        """Whether the rows are dense, and so few that a pass over them is one block and the steps can be compiled."""
+        K = self.K
+        work = self.n_panels * kernels.PANEL * 2 * K * self.d // max(_BLOCK_WORK, _WORK_PER_NUMBER * K * self.ld)
+        return work <= 1 and not self.sparse and self.penalty > 0 and self.l1 == 0
+
+    @property
     def has_lines(self):
         """Whether a `ScoreLine` can find the lengths of steps; without a penalty they may have no upper limit."""
         return self.penalty > 0 and self.l1 == 0 and len(self.X) * self.K <= _RESIDUALS
@@ -303,9 +310,13 @@ class Likelihood:
 
     def certified(self, point):
         """A point with its exact norm."""
-        return point._replace(norm=self._norm(point.gradient, point.theta))
+        return point._replace(norm=self.norm(point.gradient, point.theta))
 
-    def _norm(self, gradient, theta, _enough=None):
+    def norm(self, gradient, theta, _enough=None):
+        """The norm of the gradient or, with an L1 term, of the smallest subgradient.
+
+        A subclass may return a lower bound of the norm instead, if the bound is above the number `_enough`.
+        """
         if self.l1:
             pulled = np.abs(gradient + self.edge * np.sign(theta))
             gradient = np.where(theta == 0, np.maximum(np.abs(gradient) - self.edge, 0), pulled)
@@ -387,7 +398,7 @@ class Likelihood:
             objective=objective,
             loss=loss,
             gradient=gradient,
-            norm=self._norm(gradient, theta, enough),
+            norm=self.norm(gradient, theta, enough),
             margin=min(float(part.sums[1]) for part in passes) if self.margins else -np.inf,
             curvature=self._assembled(added(part.hess for part in passes) / total, curvature) if n_blocks else None,
         )
@@ -743,7 +754,7 @@ class RowSpace(Likelihood):
         coef = self._basis.outside(coef)
         return coef, intercept - coef @ self._outer.mean
 
-    def _norm(self, gradient, theta, enough=None):
+    def norm(self, gradient, theta, enough=None):
         # The norm of the gradient for the scaled columns of X decides if a point is optimal, so that a gradient in
         # coordinates of the row space is converted, unless a lower bound of the norm shows already that the point is
         # not optimal.

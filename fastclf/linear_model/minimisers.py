@@ -4,14 +4,15 @@ Each minimiser is a generator of successive points. The last point is optimal to
 step. The caller may stop at any point.
 """
 
-import contextlib
 from functools import partial
 from itertools import islice
 
 import numpy as np
 
-from .._threads import aside, aside_for_many, inner, norm_of
+from .._threads import inner, norm_of
+from .inverses import inverse_of, solution_of
 from .score_lines import ScoreLine
+from .small_steps import Search
 
 # The most step lengths that are tried before the function is considered flat.
 _TRIALS = 40
@@ -35,7 +36,7 @@ _SURE, _DOUBTFUL_NUMBERS = 0.02, 1 << 22
 # _CHEAP: the largest number of multiplications in a product of the second derivatives and a direction.
 # _MANY_STEPS: the preconditioner is computed again after a step of Newton's method with more than this number of such
 # products.
-_CHEAP, _MANY_STEPS = 1 << 26, 25
+_CHEAP, _MANY_STEPS = 1 << 30, 25
 # _CONJUGATE_STEPS: the largest number of steps of conjugate gradients for one search direction.
 # _CONJUGATE_SHARE: these steps end when the residual is this share of the gradient.
 _CONJUGATE_STEPS, _CONJUGATE_SHARE = 100, 0.15
@@ -45,16 +46,16 @@ _MANY_PARAMETERS = 1 << 16
 _SHORT = 0.2
 # The number of steps until L-BFGS computes second derivatives again; the number doubles each time.
 _STEPS = 15
+# _MOST_STEPS: the most steps until then where steps are compiled and second derivatives take far longer than a step.
+# _INVERSE: the time of the inverse of a matrix of D columns, in multiplications over D^3.
+_MOST_STEPS, _INVERSE = 40, 4
 # L-BFGS is not replaced by truncated Newton's method if it is likely to end within this number of steps, which take
 # about as long as three steps of that method.
 _FEW_STEPS = 12
+# The classes lie apart if the objective after the first step is at most this share of its value at the start.
+_APART = 0.04
 # The most steps that are taken towards the optimum of a sample of the rows.
 _SAMPLE_STEPS = 100
-# Matrices whose inverses take more multiplications than this, all together, are inverted in another thread, so that
-# Ctrl-C is obeyed meanwhile.
-_SLOW_INVERSE = 1 << 23
-# Matrices of at most this number of rows are inverted at once.
-_FEW_ROWS = 64
 # _CALL: the number of multiplications that take as long as the Python code of a call, 50 us.
 # _LOAD: the number of multiplications that take as long as the preparation of a value for second derivatives.
 _CALL, _LOAD = 1 << 20, 30
@@ -87,92 +88,10 @@ def move(evaluate, point, direction, length=1.0):
     return None
 
 
-def inverted(matrices):
-    """The inverses of positive semidefinite matrices (..., D, D).
-
-    The diagonals are increased until the matrices can be inverted.
-    """
-    ridge = _ridge(matrices)[..., None, None] * np.eye(matrices.shape[-1])
-    # the number added to the diagonals becomes infinite or NaN, which ends the loop, if a matrix holds infinity or NaN
-    while np.max(ridge) < np.inf:
-        try:
-            # cholesky raises LinAlgError if a matrix is not positive definite
-            factors = np.linalg.cholesky(matrices + ridge)
-            if matrices.shape[-1] <= _FEW_ROWS:
-                return np.linalg.inv(matrices + ridge)
-            sides = _triangular_inverses(factors)
-            return sides.swapaxes(-1, -2) @ sides
-        except np.linalg.LinAlgError:
-            ridge = ridge * 100
-    raise ValueError("second derivatives overflowed; X of a smaller scale is wanted")
-
-
-def _triangular_inverses(factors):
-    """The inverses of lower triangular matrices (..., D, D), by halves: nearly all of the work is in large products."""
-    D = factors.shape[-1]
-    if D <= _FEW_ROWS:
-        return np.linalg.inv(factors)
-    found, half = np.zeros_like(factors), D // 2
-    first, last = slice(half), slice(half, D)
-    found[..., first, first] = _triangular_inverses(factors[..., first, first])
-    found[..., last, last] = _triangular_inverses(factors[..., last, last])
-    found[..., last, first] = -(found[..., last, last] @ (factors[..., last, first] @ found[..., first, first]))
-    return found
-
-
-def solution_of(matrix, target):
-    """The solution of a system with a positive semidefinite matrix, which is increased like those of `inverted`."""
-    ridge = _ridge(matrix)
-    if ridge < np.inf:  # `inverted` raises an error for a matrix with infinity or NaN
-        raised = matrix.copy()
-        raised[np.diag_indices(len(raised))] += ridge
-        with contextlib.suppress(np.linalg.LinAlgError):
-            np.linalg.cholesky(raised)  # cholesky raises LinAlgError if the matrix is not positive definite
-            return np.linalg.solve(raised, target)
-    return inverted(matrix) @ target
-
-
-def _ridge(matrices):
-    """The number that is added to the diagonal of each matrix of second derivatives, so that it can be inverted."""
-    return 1e-10 * np.maximum(np.trace(matrices, axis1=-2, axis2=-1) / matrices.shape[-1], 1e-300)
-
-
-def inverse_of(curvature, dtype=np.float64):
-    """A function that multiplies a gradient (K, D) by the inverse of the second derivatives.
-
-    The second derivatives are one matrix (K D, K D), blocks (K, D, D) or (1, D, D), or a diagonal (D,). The inverse of
-    blocks is kept in `dtype`.
-    """
-    if curvature.ndim == 1:
-        return lambda gradient: gradient / curvature
-    slow = curvature.size * curvature.shape[-1] > _SLOW_INVERSE
-    inverse = aside(inverted, curvature) if slow else inverted(curvature)
-    if curvature.ndim == 2:
-        return lambda gradient: (inverse @ gradient.ravel()).reshape(gradient.shape)
-    unit, inverse = _in_units(inverse, dtype)
-
-    def times_inverse(gradient):
-        size = np.abs(gradient).max(initial=1e-300)
-        rest = (gradient / size).astype(dtype)
-        found = rest @ inverse[0] if len(inverse) == 1 else (inverse @ rest[:, :, None])[:, :, 0]
-        return found * (unit * size)
-
-    return times_inverse
-
-
-@aside_for_many
-def _in_units(inverse, dtype):
-    """(unit, inverse / unit in `dtype`), where unit is the largest entry, so that no entry overflows in float32."""
-    unit = np.abs(inverse).max(initial=1e-300)
-    return unit, (inverse / unit).astype(dtype)
-
-
 def newton(moved, point, tol):
     """The points of Newton's method. `point`, and the points that moved(point, direction) returns, have a curvature."""
     while not (point is None or point.is_optimal(tol)):
-        slow = point.curvature.size * len(point.curvature) > _SLOW_INVERSE
-        solve = partial(aside, solution_of) if slow else solution_of
-        direction = -solve(point.curvature, point.gradient.ravel()).reshape(point.gradient.shape)
+        direction = -solution_of(point.curvature, point.gradient.ravel()).reshape(point.gradient.shape)
         point = moved(point, direction)
         if point is not None:
             yield point
@@ -201,7 +120,7 @@ class Mover:
         return found
 
 
-def lbfgs(evaluate, point, tol, precondition, history=None, memory=20):
+def lbfgs(evaluate, point, tol, precondition, history=None, memory=10):
     """The points of limited-memory BFGS (Nocedal 1980).
 
     precondition(gradient) multiplies a gradient by an approximate inverse of the curvature; its scale does not matter.
@@ -426,6 +345,8 @@ def quasi_newton_points(problem, theta, tol, every=1):
         return problem.evaluate(theta, every)
 
     theta = sample_optimum(problem, theta, quasi_newton_points) if every == 1 else theta
+    is_small = every == 1 and problem.takes_small_steps
+    problem = problem.held() if is_small else problem
     point = evaluate(theta)
     yield point
     kind, step = _affordable(problem, every)
@@ -434,26 +355,69 @@ def quasi_newton_points(problem, theta, tol, every=1):
         # is enough
         kind = "shared"
     is_compact = kind is None and theta.size >= _MANY_PARAMETERS
-    n_steps, history = None if is_compact else _STEPS, []
+    n_steps, few, history = None if is_compact else _STEPS, _FEW_STEPS, []
+    if is_small:
+        n_steps = max(_STEPS, min(_MOST_STEPS, _steps_of_inverses(problem, kind, step)))
+        few = max(4 * _FEW_STEPS, n_steps)
     while not point.is_optimal(tol):
         curvature = problem.diagonal if kind is None else problem.evaluate(point.theta, step, kind).curvature
         last = point
         if is_compact:
             steps = compact_lbfgs(evaluate, last, tol, inverse_of(curvature))
+        elif is_small:
+            steps = _preconditioned(Search(problem, last).points, last, tol, curvature)
         else:
-            steps = lbfgs(evaluate, last, tol, inverse_of(curvature), history)
+            steps = _preconditioned(_lbfgs_points(evaluate, history), last, tol, curvature)
         n_done = 0
         for found in islice(steps, n_steps):
             point, n_done = found, n_done + 1
             yield point
         if point is last:
             return
-        if every == 1 and _steps_left(last, point, n_done, tol) > _FEW_STEPS:
+        if every == 1 and _steps_left(last, point, n_done, tol) > few:
             for found in truncated_newton(problem, point, tol):
                 point, history = found, []
                 yield point
         kind, step = _affordable(problem, every)
         n_steps = None if kind is None else 2 * n_steps
+
+
+def _steps_of_inverses(problem, kind, step):
+    """The number of compiled steps that take as long as new second derivatives of a kind and their inverses."""
+    n, K, D, n_blocks = len(problem.codes), problem.K, problem.d + 1, problem.n_blocks(kind)
+    return n_blocks * (n // step * D * D // 2 + _INVERSE * D**3) // (4 * n * K * D)
+
+
+def _lbfgs_points(evaluate, history):
+    def points(point, tol, curvature):
+        return lbfgs(evaluate, point, tol, inverse_of(curvature), history)
+
+    return points
+
+
+def _preconditioned(points, first, tol, curvature):
+    """The points of points(first, tol, curvature), whose preconditioner is damped where the classes lie apart.
+
+    Second derivatives at theta = 0 are those of all rows. Where classes lie apart, only those of the penalty and of few
+    rows are left at the optimum, so that after one step the preconditioner is halfway between the former and none.
+    """
+    steps = points(first, tol, curvature)
+    found = next(steps, None)
+    if found is None:
+        return
+    yield found
+    if first.theta.any() or found.objective > _APART * first.objective:
+        yield from steps
+    else:
+        yield from points(found, tol, _damped(curvature))
+
+
+def _damped(curvature):
+    """Matrices of second derivatives (..., D, D), or a diagonal (D,), plus their mean diagonal entry."""
+    if curvature.ndim == 1:
+        return curvature + curvature.mean()
+    D = curvature.shape[-1]
+    return curvature + (np.trace(curvature, axis1=-2, axis2=-1) / D)[..., None, None] * np.eye(D)
 
 
 def _steps_left(first, point, n_steps, tol):
@@ -507,6 +471,8 @@ def newton_is_faster(problem):
 
     With all second derivatives at the start L-BFGS takes 14 steps.
     """
+    if problem.takes_small_steps and problem.K > 1:
+        return False
     n, K, D, length = len(problem.codes), problem.K, problem.d + 1, problem.length
     one_pass = _CALL + n * K * (2 * length + 20)
     newton = 7 * (2 * _CALL + one_pass + n * length * (_LOAD + length * problem.n_blocks("full") // 2) + (K * D) ** 3)

@@ -15,8 +15,9 @@
 # scaled; the caller converts W, grad and hess. The order of panels, and of the sums within them, is fixed; with a
 # `step` above 1 only every step-th panel is used.
 from cython cimport cdivision, floating
-from libc.math cimport log
-from libc.string cimport memset
+from libc.math cimport fabs, isfinite, log
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy, memset
 
 from _csr cimport csr_of, csr_t
 from _exp cimport exp_of_negative, logistic
@@ -708,3 +709,182 @@ def moments(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, state, 
             for i in range(ROWS):
                 p.weight[i] = 0 if i >= n_rows else 1 if p.weights is NULL else p.weights[first + i]
             add_moments(&p, &found[0, 0], &found[1, 0], &found[2, 0])
+
+
+# Steps of L-BFGS (Nocedal 1980) for rows so few that the Python code of a step would take longer than its pass, by the
+# rules of `lbfgs` and `move` in `minimisers.py`.
+#
+#     theta <- theta - t H grad,   H by the last steps s and changes y of the gradient, from the preconditioner P
+#
+# in:      rows X, and P: a diagonal, blocks of (d + 1, ld), one for each class or one for all, or a full matrix
+# changed: theta, the gradient, the objective and the history; the pass's W and grad are those of the last trial
+# stops:   after one step; without a step if no length lowers the objective by more than rounding
+cdef struct search_t:
+    Py_ssize_t size            # K ld, the number of entries of a vector
+    # the number of blocks of P: 1 or K; 0 if P is a diagonal, -1 if P is a full matrix
+    Py_ssize_t n_blocks
+    Py_ssize_t memory          # the largest number of steps in the history
+    double total               # the sum of the rows' weights
+    const double* pull         # (ld,) second derivatives of the penalty
+    const double* inverse      # (ld,), (n_blocks, d + 1, ld) or (K ld, K ld): P
+    double* theta              # (K, ld)
+    double* grad               # (K, ld) the gradient of the objective
+    double* direction          # (K, ld)
+    double* spare              # (K, ld) scratch space
+    double* steps              # (memory, K, ld) the last steps s; step number i is at i modulo memory
+    double* changes            # (memory, K, ld) the last changes y of the gradient
+    double* products           # (memory,) s'y
+    double* shares             # (memory,) scratch space
+    double* values             # (3,) the objective, the loss, and s'y / y'Py of the last step
+    int64_t* n_steps           # (2,) the number of steps so far, and of those that are in the history
+
+cdef enum:
+    TRIALS = 40  # the most step lengths that are tried before the objective is considered flat
+cdef double FLAT = 1e-13  # the relative rounding error of the objective
+
+
+cdef double inner(const double* x, const double* y, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t v
+    cdef vec_d total = spread_d(0)
+    for v in range(n // LANES_D):
+        total = fmadd((<const vec_d*> x)[v], (<const vec_d*> y)[v], total)
+    return sum_lanes(total)
+
+
+cdef void precondition(const search_t* s, const pass_t* p, const double* x, double* out) noexcept nogil:
+    """out = P x."""
+    cdef Py_ssize_t k, j, n_rows = p.n_classes if s.n_blocks == 1 else 1
+    if s.n_blocks == 0:
+        for k in range(p.n_classes):
+            for j in range(p.ld):
+                out[k * p.ld + j] = s.inverse[j] * x[k * p.ld + j]
+        return
+    memset(out, 0, s.size * sizeof(double))
+    if s.n_blocks < 0:
+        add_tiles(x, s.size, 1, 1, s.inverse, s.size, s.size, out, s.size, 0, s.size // LANES_D)
+    for k in range(s.n_blocks):
+        add_tiles(
+            x + k * p.ld, p.ld, 1, n_rows, s.inverse + k * (p.d + 1) * p.ld, p.ld, p.d + 1, out + k * p.ld, p.ld, 0,
+            p.ld // LANES_D
+        )
+
+
+@cdivision(True)  # products of a step and a change of the gradient are above 0
+cdef void find_direction(search_t* s, const pass_t* p) noexcept nogil:
+    cdef Py_ssize_t i, at, n = s.size
+    cdef int64_t last = s.n_steps[0], first = last - s.n_steps[1]
+    cdef double* q = s.spare
+    memcpy(q, s.grad, n * sizeof(double))
+    for i in range(last - 1, first - 1, -1):
+        at = i % s.memory
+        s.shares[at] = inner(s.steps + at * n, q, n) / s.products[at]
+        add_multiple(q, -s.shares[at], s.changes + at * n, n)
+    precondition(s, p, q, s.direction)
+    q = s.direction
+    if last > first:
+        for i in range(n):
+            q[i] *= s.values[2]
+    for i in range(first, last):
+        at = i % s.memory
+        add_multiple(q, s.shares[at] - inner(s.changes + at * n, q, n) / s.products[at], s.steps + at * n, n)
+    for i in range(n):
+        q[i] = -q[i]
+
+
+@cdivision(True)  # the sum of weights is above 0
+cdef double evaluate(const search_t* s, pass_t* p, const floating* X) noexcept nogil:
+    """Set the pass's grad to the gradient of the objective at the pass's W; returns the objective."""
+    cdef Py_ssize_t k, j, at
+    cdef double penalty = 0
+    p.sums[0] = 0
+    memset(p.grad, 0, s.size * sizeof(double))
+    pass_dense(p, X, 0, (p.n + ROWS - 1) // ROWS, 1)
+    for k in range(p.n_classes):
+        for j in range(p.ld):
+            at = k * p.ld + j
+            penalty += s.pull[j] * p.W[at] * p.W[at]
+            p.grad[at] = p.grad[at] / s.total + s.pull[j] * p.W[at]
+    return p.sums[0] / s.total + 0.5 * penalty
+
+
+@cdivision(True)  # a bend is above 0 where it divides
+cdef bint search_line(search_t* s, pass_t* p, const floating* X) noexcept nogil:
+    """Find a point along the direction, as `move` does; the pass has its parameters and its gradient."""
+    cdef Py_ssize_t i, _trial
+    cdef double slope = inner(s.grad, s.direction, s.size), length = 1, fall, bend, guess, objective
+    cdef double* W = <double*> p.W
+    if not slope < 0:
+        return False
+    for _trial in range(TRIALS):
+        for i in range(s.size):
+            W[i] = s.theta[i] + length * s.direction[i]
+        objective = evaluate(s, p, X)
+        fall = objective - s.values[0]
+        if fall <= 1e-4 * length * slope or (
+            fall <= FLAT * fabs(s.values[0]) and fabs(inner(p.grad, s.direction, s.size)) < -slope
+        ):
+            s.values[0] = objective
+            return True
+        bend = fall - length * slope
+        guess = -0.5 * slope * length * length / bend if bend > 0 else 0
+        length = min(max(guess, 0.1 * length), 0.5 * length) if isfinite(guess) else 0.1 * length
+    return False
+
+
+@cdivision(True)  # the squared size of a change is above 0
+cdef void follow(search_t* s, const pass_t* p) noexcept nogil:
+    """Go to the point of the pass, and store the step if the gradient's change has a positive product with it."""
+    cdef Py_ssize_t i, at = s.n_steps[0] % s.memory
+    cdef double* step = s.steps + at * s.size
+    cdef double* change = s.changes + at * s.size
+    for i in range(s.size):
+        step[i] = p.W[i] - s.theta[i]
+        change[i] = p.grad[i] - s.grad[i]
+    memcpy(s.theta, p.W, s.size * sizeof(double))
+    memcpy(s.grad, p.grad, s.size * sizeof(double))
+    s.values[1] = p.sums[0] / s.total
+    s.products[at] = inner(step, change, s.size)
+    if not s.products[at] > 0:
+        s.n_steps[1] = min(s.n_steps[1], <int64_t> s.memory - 1)  # the slot of the oldest step has been overwritten
+        return
+    precondition(s, p, change, s.spare)
+    s.values[2] = s.products[at] / inner(change, s.spare, s.size)
+    s.n_steps[0] += 1
+    s.n_steps[1] = min(s.n_steps[1] + 1, <int64_t> s.memory)
+
+
+cdef bint take_step(search_t* s, pass_t* p, const floating* X) noexcept nogil:
+    """Take one step; where none is found with the history, one without it. Returns whether there was one."""
+    find_direction(s, p)
+    if not search_line(s, p, X):
+        if s.n_steps[1] == 0:
+            return False
+        s.n_steps[1] = 0
+        find_direction(s, p)
+        if not search_line(s, p, X):
+            return False
+    follow(s, p)
+    return True
+
+
+def lbfgs_step(const floating[:, ::1] X, state, search):
+    """Take a step of L-BFGS on dense rows X by a `Pass`, from the point of a `Search`; whether there was a step."""
+    cdef pass_t p = pass_of(state, X.shape[0])
+    cdef search_t s
+    cdef int64_t[::1] n_steps = search.n_steps
+    cdef bint found
+    s.size, s.memory, s.total = p.n_classes * p.ld, len(search.products), search.total
+    s.n_blocks = {1: 0, 2: -1, 3: len(search.inverse)}[search.inverse.ndim]
+    sizes = {0: p.ld, -1: s.size * s.size, 1: (p.d + 1) * p.ld, p.n_classes: p.n_classes * (p.d + 1) * p.ld}
+    require(
+        p.d == X.shape[1] and search.steps.size == search.changes.size == s.memory * s.size and len(n_steps) == 2
+        and search.inverse.size == sizes[s.n_blocks]
+    )
+    s.pull, s.inverse, s.n_steps = doubles(search.pull), doubles(search.inverse), &n_steps[0]
+    s.theta, s.grad = doubles(search.theta), doubles(search.grad)
+    s.direction, s.spare = doubles(search.direction), doubles(search.spare)
+    s.steps, s.changes = doubles(search.steps), doubles(search.changes)
+    s.products, s.shares, s.values = doubles(search.products), doubles(search.shares), doubles(search.values)
+    with nogil:
+        found = take_step(&s, &p, &X[0, 0])
+    return found

@@ -137,11 +137,11 @@ def test_a_killed_worker_changes_no_bit(cluster, monkeypatch):
     rows, y, own = (
         cluster.cut(X, SIZES["7 partitions"]),
         cluster.cut(Y, SIZES["7 partitions"]),
-        fastclf.LogisticRegression().fit(X, Y),
+        fastclf.LogisticRegression(solver="newton-cholesky").fit(X, Y),
     )
     for number in (1, 4):
         with cluster.killing(monkeypatch, number):
-            model = cluster.module.LogisticRegression().fit(rows, y)
+            model = cluster.module.LogisticRegression(solver="newton-cholesky").fit(rows, y)
         same_state(model.to_local(), own)
 
 

@@ -15,7 +15,7 @@ from sklearn import datasets
 
 import fastclf
 from fastclf import LogisticRegression, LogisticRegressionCV, _simd
-from fastclf.linear_model import likelihood, minimisers
+from fastclf.linear_model import inverses, likelihood, minimisers, small_steps
 from fastclf.linear_model.score_lines import ScoreLine
 
 pytestmark = pytest.mark.levels
@@ -164,7 +164,7 @@ def test_a_sample_of_the_rows_only_chooses_the_way_to_the_optimum(rng, monkeypat
     assert max(steps) > 50
     monkeypatch.setattr(minimisers, "_LEAST_ROWS", 1 << 20)
     steps.clear()
-    whole = LogisticRegression(tol=1e-9).fit(X, y)
+    whole = LogisticRegression(tol=1e-9, solver="newton-cholesky").fit(X, y)
     assert set(steps) == {1}
     assert_same(sampled, whole, rtol=1e-6)
     assert sampled.gradient_norm_ <= 1e-9
@@ -473,9 +473,9 @@ def test_the_default_tolerance_leaves_the_objective_right_to_a_millionth(load):
 
 def test_second_derivatives_that_are_not_numbers_are_refused():
     with pytest.raises(ValueError, match="second derivatives overflowed"):
-        minimisers.inverted(np.full((2, 2), np.nan))
+        inverses.inverted(np.full((2, 2), np.nan))
     with pytest.raises(ValueError, match="second derivatives overflowed"):
-        minimisers.solution_of(np.full((2, 2), np.nan), np.ones(2))
+        inverses.solution_of(np.full((2, 2), np.nan), np.ones(2))
 
 
 @pytest.mark.parametrize("rank", [3, 8])
@@ -484,8 +484,8 @@ def test_a_newton_step_solves_the_system_of_the_inverse(rank, rng):
     matrix = A @ A.T
     target = matrix @ rng.normal(size=8)
     size = 1e-8 * np.abs(target).max()  # the diagonal of a singular matrix is increased by 1e-10 of its mean
-    np.testing.assert_allclose(matrix @ minimisers.solution_of(matrix, target), target, atol=size)
-    np.testing.assert_allclose(matrix @ minimisers.inverted(matrix) @ target, target, atol=size)
+    np.testing.assert_allclose(matrix @ inverses.solution_of(matrix, target), target, atol=size)
+    np.testing.assert_allclose(matrix @ inverses.inverted(matrix) @ target, target, atol=size)
 
 
 @pytest.mark.parametrize("blocks", [1, 4])
@@ -493,7 +493,7 @@ def test_a_newton_step_solves_the_system_of_the_inverse(rank, rng):
 def test_an_inverse_in_float32_has_its_precision_at_any_scale(blocks, scale, rng):
     A = rng.normal(size=(blocks, 9, 9))
     matrices, gradient = scale * (A @ A.transpose(0, 2, 1) + np.eye(9)), rng.normal(size=(4, 9)) * 1e-50
-    exact, found = (minimisers.inverse_of(matrices, dtype)(gradient) for dtype in (np.float64, np.float32))
+    exact, found = (inverses.inverse_of(matrices, dtype)(gradient) for dtype in (np.float64, np.float32))
     np.testing.assert_allclose(found, exact, rtol=0, atol=1e-5 * np.abs(exact).max())
     expected = (
         np.linalg.solve(matrices, np.broadcast_to(gradient, (4, 9))[:, :, None])[:, :, 0]
@@ -634,3 +634,35 @@ def test_a_compact_history_ends_at_the_same_optimum(rng, monkeypatch):
     found = LogisticRegression(tol=1e-9).fit(X, y)
     assert found.gradient_norm_ <= 1e-9
     np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 11])
+@pytest.mark.parametrize("kind", ["diagonal", "shared", "of each class", "full"])
+def test_compiled_steps_are_those_of_the_plain_loop(rng, n_classes, kind):
+    X, y = planted(rng, 500, 7, n_classes)
+    problem = likelihood.Likelihood(X, y.astype(np.int32), n_classes, None, 1e-3, True, 1)
+    assert problem.takes_small_steps
+    start = problem.evaluate(np.zeros(problem.shape))
+    if kind == "diagonal":
+        curvature = problem.diagonal
+    else:
+        curvature = problem.evaluate(start.theta, 1, {"of each class": "diagonal"}.get(kind, kind)).curvature
+    compiled = list(small_steps.Search(problem, start).points(start, 1e-6, curvature))
+    plain = list(minimisers.lbfgs(problem.evaluate, start, 1e-6, inverses.inverse_of(curvature)))
+    assert len(compiled) == len(plain) > 3
+    for ours, other in zip(compiled, plain):
+        # rounding errors of the first steps grow in later ones
+        np.testing.assert_allclose(ours.theta, other.theta, rtol=1e-4, atol=1e-5)
+        assert np.isclose(ours.objective, problem.evaluate(ours.theta).objective, rtol=1e-12)
+    assert compiled[-1].is_optimal(1e-6)
+
+
+def test_steps_for_few_rows_reach_the_optimum_of_newton_s_method(rng):
+    for n, d, n_classes, spread in ((60, 3, 2, 1), (300, 10, 3, 1), (400, 5, 9, 5), (90, 200, 2, 3), (700, 30, 4, 4)):
+        X = rng.standard_normal((n, d)) + spread * rng.standard_normal((n_classes, d))[np.arange(n) % n_classes]
+        y = np.arange(n) % n_classes
+        ours, newton = (
+            LogisticRegression(solver=solver, tol=1e-8).fit(X, y) for solver in ("lbfgs", "newton-cholesky")
+        )
+        np.testing.assert_allclose(ours.predict_proba(X), newton.predict_proba(X), atol=1e-6)
+        np.testing.assert_allclose(ours.log_likelihood_, newton.log_likelihood_, rtol=1e-6)
