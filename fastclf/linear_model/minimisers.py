@@ -58,7 +58,8 @@ _APART = 0.04
 _SAMPLE_STEPS = 100
 # _CALL: the number of multiplications that take as long as the Python code of a call, 50 us.
 # _LOAD: the number of multiplications that take as long as the preparation of a value for second derivatives.
-_CALL, _LOAD = 1 << 20, 30
+# _CALLS: the number of calls in a step of truncated Newton's method, without those for each class.
+_CALL, _LOAD, _CALLS = 1 << 20, 30, 12
 
 
 def move(evaluate, point, direction, length=1.0):
@@ -357,8 +358,7 @@ def quasi_newton_points(problem, theta, tol, every=1):
     is_compact = kind is None and theta.size >= _MANY_PARAMETERS
     n_steps, few, history = None if is_compact else _STEPS, _FEW_STEPS, []
     if is_small:
-        n_steps = max(_STEPS, min(_MOST_STEPS, _steps_of_inverses(problem, kind, step)))
-        few = max(4 * _FEW_STEPS, n_steps)
+        n_steps, few = _small_steps(problem, kind, step)
     while not point.is_optimal(tol):
         curvature = problem.diagonal if kind is None else problem.evaluate(point.theta, step, kind).curvature
         last = point
@@ -382,10 +382,12 @@ def quasi_newton_points(problem, theta, tol, every=1):
         n_steps = None if kind is None else 2 * n_steps
 
 
-def _steps_of_inverses(problem, kind, step):
-    """The number of compiled steps that take as long as new second derivatives of a kind and their inverses."""
+def _small_steps(problem, kind, step):
+    """For compiled steps (the number until second derivatives are computed again, `_FEW_STEPS`)."""
     n, K, D, n_blocks = len(problem.codes), problem.K, problem.d + 1, problem.n_blocks(kind)
-    return n_blocks * (n // step * D * D // 2 + _INVERSE * D**3) // (4 * n * K * D)
+    inverses, own = n_blocks * (n // step * D * D // 2 + _INVERSE * D**3), 4 * n * K * D
+    calls = _CALL * (_CALLS + K) + _INVERSE * D**3
+    return max(_STEPS, min(_MOST_STEPS, inverses // own)), _FEW_STEPS + _FEW_STEPS * calls // (4 * own)
 
 
 def _lbfgs_points(evaluate, history):
