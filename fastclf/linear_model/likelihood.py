@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import math
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -304,6 +305,19 @@ class Likelihood:
         coef, intercept = Likelihood.coefficients(self, theta)
         return linear_scores(self.X, coef, intercept, self.threads)
 
+    @property
+    def keeps_rows(self):
+        """Whether all rows are kept in float32 for the steps of truncated Newton's method."""
+        return not self.sparse and len(self.X) * (self.d + 1) <= _KEPT_NUMBERS
+
+    def score_changes(self, direction):
+        """How the scores of each class, of shape (K, n), change by a step; in float32 if the rows are kept in it."""
+        if not self.keeps_rows:
+            return self.row_scores(direction).T
+        size = float(np.abs(direction).max(initial=1e-300))
+        rows, step = self.scaled_rows(np.arange(len(self.X))), (direction / size).astype(np.float32)
+        return aside_if_many(rows.size * self.K, np.dot, step, rows.T) * size
+
     def row_classes(self):
         """(the class codes of the rows; their weights, or an empty array if all are 1)."""
         return self.codes, self.weights
@@ -434,7 +448,7 @@ class Likelihood:
     def scaled_rows(self, rows):
         """The rows with these numbers, centred and scaled, with the column for the intercept, in float32."""
         n = len(self.X)
-        if n * (self.d + 1) > _KEPT_NUMBERS:
+        if not self.keeps_rows:
             return self._scaled(rows)
         if self._kept_rows is None:
             self._kept_rows = self._scaled(np.arange(n))
@@ -661,8 +675,8 @@ class RowsInDoubt:
 
 
 def _counted(bends):
-    """A mask of the second derivatives `bends` (rows, classes) that are above 1e-3 of the largest of their class."""
-    return bends > 1e-3 * bends.max(axis=0, initial=0)
+    """A mask of the second derivatives `bends` (rows, classes) that are above 1e-2 of the largest of their class."""
+    return bends > 1e-2 * bends.max(axis=0, initial=0)
 
 
 class ByProducts:
@@ -741,6 +755,7 @@ class RowSpace(Likelihood):
         if penalty != self._outer.penalty:
             self._outer = copy.copy(self._outer)
             self._outer._penalise(penalty)
+        self._least_factor = float(self._outer.factor.min())
 
     @property
     def centre(self):
@@ -758,12 +773,11 @@ class RowSpace(Likelihood):
         # The norm of the gradient for the scaled columns of X decides if a point is optimal, so that a gradient in
         # coordinates of the row space is converted, unless a lower bound of the norm shows already that the point is
         # not optimal.
-        factor = self._outer.factor
-        bound = np.hypot(np.linalg.norm(gradient[:, :-1] * self.scale) * factor.min(), np.linalg.norm(gradient[:, -1]))
+        inside, own = gradient[:, :-1] * self.scale, norm_of(gradient[:, -1])
+        bound = math.hypot(norm_of(inside) * self._least_factor, own)
         if enough is not None and bound > enough:
-            return float(bound)
-        inside = self._basis.outside(gradient[:, :-1] * self.scale) * factor
-        return float(np.hypot(np.linalg.norm(inside), np.linalg.norm(gradient[:, -1])))
+            return bound
+        return math.hypot(norm_of(self._basis.outside(inside) * self._outer.factor), own)
 
 
 def columns_of(X, taken):

@@ -169,6 +169,8 @@ def truncated_newton(problem, point, tol):
     """
     if problem.sparse or not problem.has_lines:
         return
+    if problem.keeps_rows:
+        problem = problem.held()
     D = problem.d + 1
     share, n_slow, most = _SURE, 0, min(len(problem.codes), _DOUBTFUL_NUMBERS // D, _CHEAP // (D * problem.K))
     if D > _MOST_COLUMNS:

@@ -42,13 +42,13 @@ class ScoreLine:
         self.codes, weights = problem.row_classes()
         self.weights = np.zeros(self.m)
         self.weights[: self.n] = weights if len(weights) else 1
-        self.scores = self._by_class(theta) if theta.any() else np.zeros((problem.K, self.m))
+        self.scores = np.zeros((problem.K, self.m))
+        if theta.any():
+            self._fill(self.scores, problem.row_scores(theta).T)
 
-    def _by_class(self, theta):
-        scores = np.zeros((self.problem.K, self.m))
-        found = self.problem.row_scores(theta)
+    def _fill(self, scores, found):
         for rows in self._parts(self.n):
-            scores[:, rows] = found[rows].T
+            scores[:, rows] = found[:, rows]
         return scores
 
     def shares(self):
@@ -68,7 +68,7 @@ class ScoreLine:
     def length(self, point, direction):
         """The length t > 0 of about the least objective at theta + t direction; `direction` must lead downhill."""
         problem, n = self.problem, self.n
-        self.change = change = self._by_class(direction)
+        self.change = change = self._fill(np.zeros((problem.K, self.m)), problem.score_changes(direction))
         scores, total = self.scores, problem.total
         if problem.K == 1:
             sign = np.ones(self.m)
