@@ -425,7 +425,7 @@ class ShardLikelihood(Likelihood):
         found = self._rows.call(weighted_rows, rows)
         other = copy.copy(self)
         other.X, other.weights = (np.concatenate(parts) for parts in zip(*found))
-        return RowsInDoubt(other, np.arange(len(rows)), p[rows])
+        return RowsInDoubt(other, np.arange(len(rows)), p[rows], rows)
 
     def _over_blocks(self, bounds, first, kernel, begin, step):
         tally = kernel

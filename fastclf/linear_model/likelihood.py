@@ -103,17 +103,17 @@ class Pass:
 
     __slots__ = (
         *("d", "ld", "n_classes", "width", "codes", "weights", "bias", "shift", "factor", "W", "curvature", "margins"),
-        *("sums", "grad", "hess", "residuals"),
+        *("sums", "grad", "hess", "residuals", "scores"),
         *("s", "weight", "bend", "z", "zt", "az"),
     )
 
-    def __init__(self, rows, shift, factor, W, bias, curvature=None, residuals=_NONE):
+    def __init__(self, rows, shift, factor, W, bias, curvature=None, residuals=_NONE, scores=_NONE):
         K, panel = rows.K, kernels.PANEL
         self.d, self.ld, self.n_classes, self.width = rows.d, rows.ld, K, rows.width
         self.codes, self.weights, self.bias = rows.codes, rows.weights, bias
         self.shift, self.factor, self.W, self.curvature, self.margins = shift, factor, W, curvature, rows.margins
         self.sums, self.grad = np.array([0, np.inf, 0]), np.zeros(_NONE.shape if len(residuals) else W.shape)
-        self.residuals = residuals
+        self.residuals, self.scores = residuals, scores
         self.hess = np.zeros((rows.n_blocks(curvature), rows.d + 1, rows.ld))
         self.s, self.z = np.empty((K, panel)), np.empty(rows.width if rows.sparse else rows.ld * panel)
         self.weight, self.bend = np.empty((2, panel))
@@ -310,14 +310,6 @@ class Likelihood:
         """Whether all rows are kept in float32 for the steps of truncated Newton's method."""
         return not self.sparse and len(self.X) * (self.d + 1) <= _KEPT_NUMBERS
 
-    def score_changes(self, direction):
-        """How the scores of each class, of shape (K, n), change by a step; in float32 if the rows are kept in it."""
-        if not self.keeps_rows:
-            return self.row_scores(direction).T
-        size = float(np.abs(direction).max(initial=1e-300))
-        rows, step = self.scaled_rows(np.arange(len(self.X))), (direction / size).astype(np.float32)
-        return aside_if_many(rows.size * self.K, np.dot, step, rows.T) * size
-
     def row_classes(self):
         """(the class codes of the rows; their weights, or an empty array if all are 1)."""
         return self.codes, self.weights
@@ -364,8 +356,10 @@ class Likelihood:
         """The number of (d + 1, d + 1) blocks that are summed for second derivatives of a kind; see `evaluate`."""
         return {None: 0, "shared": 1, "diagonal": self.K, "full": max(1, self.K * (self.K - 1) // 2)}[curvature]
 
-    def evaluate(self, theta, step=1, curvature=None):
+    def evaluate(self, theta, step=1, curvature=None, scores=_NONE):
         """The Point at theta, computed from every step-th panel of rows.
+
+        scores: an array (K, m), with m at least the number of rows, which the rows' scores are written to.
 
         `curvature` is None; "full" for the second derivatives, of shape (K (d + 1), K (d + 1)); "diagonal" for the
         diagonal blocks of the classes, (K, d + 1, d + 1); or "shared" for the mean of these blocks, (1, d + 1, d + 1).
@@ -387,7 +381,7 @@ class Likelihood:
         residuals = np.zeros((len(self.X), self.width) if self._turns and step == 1 else 0)
         passes = self._over_panels(
             kernel,
-            lambda: Pass(self, shift, factor, W, bias, curvature, residuals),
+            lambda: Pass(self, shift, factor, W, bias, curvature, residuals, scores),
             self.length * (2 * K + self.length // 2 * n_blocks),
             n_blocks * D * ld or (K if len(residuals) else K * ld),
             step,
@@ -619,10 +613,12 @@ class RowsInDoubt:
         Row numbers.
     p : ndarray of shape (len(rows), K)
         Probabilities of the classes; with two classes p (1 - p).
+    whole : ndarray of int, optional
+        The row numbers in the problem that `problem` has only these rows of.
     """
 
-    def __init__(self, problem, rows, p):
-        self.pull, self.numbers = problem.pull, np.arange(len(rows))
+    def __init__(self, problem, rows, p, whole=None):
+        self.pull, self.numbers, self.rows = problem.pull, np.arange(len(rows)), rows if whole is None else whole
         weights = (problem.weights[rows] if len(problem.weights) else np.ones(len(rows))) / problem.total
         # the rows' weights are divided by the largest one, so that float32 can hold them
         self.unit = float(weights.max(initial=1e-300))
@@ -638,6 +634,11 @@ class RowsInDoubt:
             bends[self.numbers, self.top] = rest.sum(axis=1)
             self.bends, self.p = (bends * p).astype(np.float32), p.astype(np.float32)
         self.Z = problem.scaled_rows(rows)
+
+    def score_changes(self, V):
+        """How the scores of the rows, of shape (m, K), change by a step V."""
+        size = float(np.abs(V).max(initial=1e-300))
+        return (self.Z @ (V / size).astype(np.float32).T) * size
 
     def times(self, V):
         """The second derivatives times V, both of shape (K, D)."""

@@ -175,20 +175,18 @@ def truncated_newton(problem, point, tol):
     share, n_slow, most = _SURE, 0, min(len(problem.codes), _DOUBTFUL_NUMBERS // D, _CHEAP // (D * problem.K))
     if D > _MOST_COLUMNS:
         return
-    precondition, n_steps = None, 0
-    moved = Mover(problem, problem.evaluate)
-    line = moved.line = ScoreLine(problem, point.theta)
+    precondition, n_steps, line = None, 0, ScoreLine(problem, point.theta)
     while not point.is_optimal(tol):
-        model = problem.rows_in_doubt(line, share, most)
-        if model is None:
+        rows = problem.rows_in_doubt(line, share, most)
+        if rows is None:
             return
         if n_steps > _MANY_STEPS or precondition is None:
-            precondition = inverse_of(model.preconditioner(), np.float32)
-        direction, n_steps = conjugate_direction(model.times, point.gradient, precondition)
+            precondition = inverse_of(rows.preconditioner(), np.float32)
+        direction, n_steps = conjugate_direction(rows.times, point.gradient, precondition)
         # the mean over the classes is subtracted: it changes no probability, and the penalty is least without it
         if problem.K > 1:
             direction -= (point.theta + direction).mean(axis=0)
-        found = moved(point, direction)
+        found = move(line.evaluate, point, direction, line.length_in_doubt(point, direction, rows))
         if found is None:
             return
         slow = found.norm > 0.5 * point.norm

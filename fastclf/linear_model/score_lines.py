@@ -67,24 +67,52 @@ class ScoreLine:
 
     def length(self, point, direction):
         """The length t > 0 of about the least objective at theta + t direction; `direction` must lead downhill."""
-        problem, n = self.problem, self.n
-        self.change = change = self._fill(np.zeros((problem.K, self.m)), problem.score_changes(direction))
-        scores, total = self.scores, problem.total
+        change = np.zeros((self.problem.K, self.m))
+        self.change = self._fill(change, self.problem.row_scores(direction).T)
+        start = float(np.sum(point.gradient * direction))
+        return best_length(self._slope(point, direction, self.scores, change, self.weights, self.codes), start)
+
+    def length_in_doubt(self, point, direction, rows):
+        """The same, as if the derivatives of all losses but those of some rows, a `RowsInDoubt`, were constant."""
+        n = len(rows.numbers)
+        m, K = -(-n // kernels.LANES) * kernels.LANES, self.problem.K
+        scores, change, weights = np.zeros((K, m)), np.zeros((K, m)), np.zeros(m)
+        scores[:, :n], change[:, :n] = self.scores[:, rows.rows], rows.score_changes(direction).T
+        weights[:n] = self.weights[rows.rows]
+        slope = self._slope(point, direction, scores, change, weights, self.codes[rows.rows])
+        start = float(np.sum(point.gradient * direction))
+        others = start - slope(0.0)
+        return best_length(lambda length: slope(length) + others, start) if start < 0 else 1.0
+
+    def _slope(self, point, direction, scores, change, weights, codes):
+        """The function that maps a length to the derivative of the objective, for the losses of rows with these codes.
+
+        The arrays have a column for each row, and columns of zeros.
+        """
+        problem, n = self.problem, len(codes)
+        total = problem.total
         if problem.K == 1:
-            sign = np.ones(self.m)
-            sign[:n] -= 2 * (self.codes == 0)
+            sign = np.ones(change.shape[1])
+            sign[:n] -= 2 * (codes == 0)
             scores, change, own = scores * sign, change * sign, 0.0
         else:
-            own = float(self.weights[:n] @ change[self.codes, np.arange(n)])
+            own = float(weights[:n] @ change[codes, np.arange(n)])
         pulled = problem.pull * direction
         at_0, bend = float(np.sum(pulled * point.theta)), float(np.sum(pulled * direction))
-        parts = self._parts(self.m // kernels.LANES)
+        parts = self._parts(change.shape[1] // kernels.LANES)
 
         def slope(length):
-            loss = sum(kernels.slope(scores, change, self.weights, length, at.start, at.stop) for at in parts)
+            loss = sum(kernels.slope(scores, change, weights, length, at.start, at.stop) for at in parts)
             return (loss - own) / total + at_0 + length * bend
 
-        return best_length(slope, float(np.sum(point.gradient * direction)))
+        return slope
+
+    def evaluate(self, theta):
+        """The Point of the problem at theta, which the line then starts from."""
+        if self.problem.keeps_rows:
+            return self.problem.evaluate(theta, scores=self.scores)
+        self._fill(self.scores, self.problem.row_scores(theta).T)
+        return self.problem.evaluate(theta)
 
     def follow(self, before, found, direction):
         """Go on to the point `found` on the line from the point `before`."""

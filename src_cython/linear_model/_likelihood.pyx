@@ -83,6 +83,9 @@ cdef struct pass_t:
     # (n, padded K): for sparse rows, an array for the derivatives of each row's weighted loss with respect to its K
     # scores, from which the caller computes the gradient; NULL: the gradient is added to `grad`
     double* residuals
+    # (K, stride): an array for the scores of all rows; NULL: they are not kept
+    double* scores
+    Py_ssize_t stride
     # the fields from `s` on are scratch space for one panel of rows
     double* s                  # (K, ROWS): a panel's scores, then the losses' derivatives with respect to these
     # (ROWS,): the weight of each row of a panel; 0 for the rows by which the last panel is filled up
@@ -333,6 +336,9 @@ cdef void link(pass_t* p, Py_ssize_t first, Py_ssize_t n_rows) noexcept nogil:
     `finish_residual` completes them if K > 1.
     """
     cdef Py_ssize_t i
+    if p.scores is not NULL:
+        for i in range(p.n_classes):
+            memcpy(p.scores + i * p.stride + first, p.s + i * ROWS, n_rows * sizeof(double))
     for i in range(n_rows):
         p.weight[i] = 1 if p.weights is NULL else p.weights[first + i]
     for i in range(n_rows, ROWS):
@@ -635,7 +641,8 @@ cdef pass_t pass_of(state, Py_ssize_t n) except *:
     p.W, p.curvature, p.margins = doubles(state.W), CURVATURES[state.curvature], state.margins
     p.sums, p.grad, p.hess = doubles(state.sums), doubles(state.grad), doubles(state.hess)
     p.s, p.weight, p.bend = doubles(state.s), doubles(state.weight), doubles(state.bend)
-    p.residuals = doubles(state.residuals)
+    p.residuals, p.scores, p.stride = doubles(state.residuals), doubles(state.scores), state.scores.size // p.n_classes
+    require(p.scores is NULL or (len(state.scores) == p.n_classes and p.stride >= n))
     p.z, p.zt, p.az = doubles(state.z), doubles(state.zt), doubles(state.az)
     return p
 

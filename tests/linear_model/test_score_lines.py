@@ -5,7 +5,7 @@ import pytest
 import reference_logistic as reference
 
 from fastclf import LogisticRegression
-from fastclf.linear_model import inverses
+from fastclf.linear_model import inverses, likelihood
 from fastclf.linear_model.likelihood import Likelihood
 from fastclf.linear_model.score_lines import ScoreLine, best_length
 
@@ -83,3 +83,26 @@ def test_inverses_by_halves_are_symmetric_inverses(rng, D):
     found = inverses.inverted(matrices)
     np.testing.assert_allclose(found @ matrices, np.broadcast_to(np.eye(D), found.shape), atol=1e-6)
     np.testing.assert_allclose(found, found.swapaxes(1, 2), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7])
+@pytest.mark.parametrize("kept", [False, True])
+def test_scores_of_a_line_are_those_of_the_point_evaluated_last(rng, monkeypatch, n_classes, kept):
+    monkeypatch.setattr(likelihood, "_KEPT_NUMBERS", 1 << 22 if kept else 0)
+    ours = problem(rng, 203, 4, n_classes, False)
+    line = ScoreLine(ours, rng.standard_normal(ours.shape))
+    theta = rng.standard_normal(ours.shape)
+    found = line.evaluate(theta)
+    assert found.objective == ours.evaluate(theta).objective
+    np.testing.assert_allclose(line.scores, ScoreLine(ours, theta).scores, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7])
+def test_a_length_by_all_rows_is_that_of_the_whole_line(rng, n_classes):
+    ours = problem(rng, 203, 4, n_classes, True)
+    line = ScoreLine(ours, rng.standard_normal(ours.shape))
+    point = line.evaluate(rng.standard_normal(ours.shape))
+    direction = downhill(rng, point)
+    rows = ours.rows_in_doubt(line, 0.0, 203)
+    assert len(rows.rows) == 203
+    np.testing.assert_allclose(line.length_in_doubt(point, direction, rows), line.length(point, direction), rtol=1e-4)
