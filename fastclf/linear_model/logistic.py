@@ -129,9 +129,10 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
     derivatives on a sample of the rows: all of them if there are few parameters, otherwise the diagonal block of each
     class, or the mean of these blocks; with more than 1024 columns only their diagonal. If there are many rows, a
     sample is fitted first. If there are fewer dense rows than columns, X is first reduced to n columns. Memory beyond X
-    is O(n K), the second derivatives and their sums on each thread, about 100 MB at most, and 40 vectors of K d
-    numbers. X is not converted; sparse rows stay sparse. The lengths of steps that would be too short, as on classes
-    that lie apart, are found from the scores of the rows alone.
+    is O(n K), the second derivatives and their sums on each thread, about 100 MB at most, and 20 vectors of K d
+    numbers. X is not converted; sparse rows stay sparse. Where classes lie apart, second derivatives at the start say
+    little about those at the optimum: after the first step the preconditioner is damped, and slow steps of L-BFGS give
+    way to truncated Newton's method, whose lengths of steps are found from the scores of the rows alone.
 
     With an L1 penalty each step takes the columns that are in use, or would be by their gradient, and minimises the
     second-order model of the loss with the penalty by coordinate descent, on the matrix of second derivatives or, where
