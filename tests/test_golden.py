@@ -52,7 +52,7 @@ TOLERANCES = {
     "minkowski": 1e-13,
     "haversine": 1e-13,
     "GaussianNB": 1e-9,
-    "LogisticRegression": 1e-4,
+    "LogisticRegression": 1e-6,
     "RidgeClassifier": 1e-8,
     "LinearSVC": 1e-3,
     "SVC": 1e-3,
@@ -116,7 +116,8 @@ def answers(name):
     if name == "haversine":
         X, queries = rows("haversine", np.float64)
         return NearestNeighbors(metric="haversine").fit(X).kneighbors(queries[:20])[0]
-    model = getattr(fastclf, name)()
+    # at the default tol, methods that approach the optimum from other sides differ by 1e-3
+    model = getattr(fastclf, name)(**({"tol": 1e-9} if name == "LogisticRegression" else {}))
     model.fit(X / 16, labels(X))
     if hasattr(model, "decision_function"):
         return model.decision_function(queries / 16)

@@ -372,7 +372,8 @@ def quasi_newton_points(problem, theta, tol, every=1):
         for found in islice(steps, n_steps):
             point, n_done = found, n_done + 1
             yield point
-        if point is last:
+        flat = n_steps is None or n_done < n_steps  # the steps have ended by themselves
+        if point is last or (flat and not point.objective < (1 - _ROUNDING) * last.objective):
             return
         if every == 1 and _steps_left(last, point, n_done, tol) > few:
             for found in truncated_newton(problem, point, tol):
