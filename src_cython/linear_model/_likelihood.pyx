@@ -642,7 +642,7 @@ cdef pass_t pass_of(state, Py_ssize_t n) except *:
     p.sums, p.grad, p.hess = doubles(state.sums), doubles(state.grad), doubles(state.hess)
     p.s, p.weight, p.bend = doubles(state.s), doubles(state.weight), doubles(state.bend)
     p.residuals, p.scores, p.stride = doubles(state.residuals), doubles(state.scores), state.scores.size // p.n_classes
-    require(p.scores is NULL or (len(state.scores) == p.n_classes and p.stride >= n))
+    require(p.ld % LANES_D == 0 and (p.scores is NULL or (len(state.scores) == p.n_classes and p.stride >= n)))
     p.z, p.zt, p.az = doubles(state.z), doubles(state.zt), doubles(state.az)
     return p
 

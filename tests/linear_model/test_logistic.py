@@ -129,7 +129,8 @@ def test_simd_levels_agree(rng, monkeypatch, n_classes):
     X, y = planted(rng, 3000, 11, n_classes)
     expected = LogisticRegression(tol=1e-9).fit(X, y)
     for level in _simd.available():
-        monkeypatch.setattr(likelihood, "kernels", _simd.load("linear_model._likelihood", level))
+        for module in (likelihood, small_steps):
+            monkeypatch.setattr(module, "kernels", _simd.load("linear_model._likelihood", level))
         assert_same(LogisticRegression(tol=1e-9).fit(X, y), expected, rtol=1e-7)
 
 
