@@ -13,15 +13,18 @@ from .gram import PAD, Gram, padded
 from .small_pairs import compiled
 
 # _SHARE, _LEAST_ROWS: of its kernel matrix a pair computes at most one in _SHARE rows, or _LEAST_ROWS if that is more.
+# _SMALL_SHARE: a small pair computes at most one in _SMALL_SHARE rows, since the pairs of several classes share the
+# values of whole matrices.
 # _STEPS: the most steps for each of these rows.
-_SHARE, _LEAST_ROWS, _STEPS = 16, 128, 4
+_SHARE, _LEAST_ROWS, _SMALL_SHARE, _STEPS = 16, 128, 4, 4
 
 # The fewest rows of a pair for which rows of the kernel matrix are computed one by one.
-_FEWEST = 512
+_FEWEST = 128
 
-# _CALL, _VISITS: the most multiplications, and the most visits of rows by steps, in one call of compiled code, so that
-# it takes less than 0.1 s. They limit the number of rows that are computed.
-_CALL, _VISITS = 1 << 28, 1 << 26
+# _CALL, _VISITS: the most multiplications, and the most visits of rows by steps, for a pair in one call of compiled
+# code, so that it takes less than 0.1 s. They limit the number of rows that are computed.
+# _TOGETHER: pairs are added to a call while its pairs take fewer multiplications.
+_CALL, _VISITS, _TOGETHER = 1 << 28, 1 << 26, 1 << 26
 
 # The largest share of the cache's memory for panels, and for the rows of a kernel matrix on all threads.
 _MEMORY = 1 / 4
@@ -103,12 +106,12 @@ def solve(pairs, cache_bytes):
     tried = np.flatnonzero(
         (n_rows >= max(_FEWEST, d))
         & (sizes[listed] > 0).all(axis=1)
-        & (most >= _LEAST_ROWS)
+        & (most >= _wanted_rows(n_rows))
         & (np.maximum(taken, most * (n_rows + PAD)) <= room)
     )
     if not len(tried):
         return
-    numbers = np.column_stack([listed, np.arange(len(listed)), np.zeros(len(listed), np.int64)])
+    numbers = np.column_stack([listed, np.arange(len(listed)), most])
     n, n_values = int(n_rows[tried].max()), int((most * (n_rows + PAD))[tried].max())
     threads = int(min(pairs.threads, len(tried), room / n_values))
     classes = np.unique(listed[tried])
@@ -117,19 +120,33 @@ def solve(pairs, cache_bytes):
 
     def piece(part):
         work = FewWork(n, d, n_values, gram.dtype)
-        for p in part:
+        for some in part:
             if pairs.watch.stopped:
                 return
-            panels = shared or Panels(problem, gram, listed[p])
-            steps = min(_STEPS * most[p], found.max_iter)
-            compiled.solve_by_few_rows(found, panels, numbers[p], work, most[p], steps)
-            pairs.tell(p)
+            panels = shared or Panels(problem, gram, listed[some[0]])
+            compiled.solve_by_few_rows(found, panels, numbers[some], work, _STEPS)
+            for p in some:
+                pairs.tell(p)
             yield
 
     threads = threads if fits else 1
-    run(piece, [tried[t::threads] for t in range(threads)], threads)
+    work = (most * n_rows * max(d, _CALL * _STEPS // _VISITS)) if fits else np.full(len(most), _TOGETHER)
+    parts = [_calls(tried[t::threads], work) for t in range(threads)]
+    run(piece, parts, threads)
+
+
+def _calls(tried, work):
+    """Lists of successive pairs, one list for each call of compiled code; work: the multiplications for each pair."""
+    ends = np.cumsum(work[tried])
+    calls = (ends - work[tried]) // _TOGETHER
+    return np.split(tried, 1 + np.flatnonzero(np.diff(calls)))
+
+
+def _wanted_rows(n):
+    """The number of rows of the kernel matrix without which pairs of n rows are not tried."""
+    return np.minimum(_LEAST_ROWS, n // _SMALL_SHARE)
 
 
 def _most_rows(n, d):
     """The most rows of the kernel matrix that are computed for pairs of n rows of d columns."""
-    return np.minimum(np.maximum(_LEAST_ROWS, n // _SHARE), np.minimum(_CALL // (n * d), _VISITS // (_STEPS * n)))
+    return np.minimum(np.maximum(_wanted_rows(n), n // _SHARE), np.minimum(_CALL // (n * d), _VISITS // (_STEPS * n)))

@@ -377,7 +377,8 @@ cdef void try_pair(
 ) noexcept nogil:
     """Solve a pair if few rows of its kernel matrix are enough; else its solution stays as it is.
 
-    number: (a, b, its number among all pairs). like: not read; its type is that of the kernel values.
+    number: (a, b, its number among all pairs, the most rows of its kernel matrix). steps: the most steps for each of
+    these rows. like: not read; its type is that of the kernel values.
     """
     cdef dual_t d
     cdef pair_t pair = as_pair(pairs, number[0], number[1], 0)
@@ -385,12 +386,13 @@ cdef void try_pair(
     cdef Py_ssize_t p = number[2], made
     cdef double over, gained = 0
     few.a, few.b, few.n_a, few.n_b, few.n = number[0], number[1], pair.n_a, pair.n_b, 0
+    few.most = number[3]
     few.norm_a, few.norm_b = few.panels.norm + pairs.start[few.a], few.panels.norm + pairs.start[few.b]
     set_arrays(&d, arrays, pair.n_a + pair.n_b)
     set_up(&d, &pair, few.panels.diagonal + pairs.start[few.a], few.panels.diagonal + pairs.start[few.b])
     few.ld = d.ld
     memset(few.places, -1, d.n * sizeof(int64_t))
-    made = descend_on_few(&d, few, pairs.tol, steps, &gained, like)
+    made = descend_on_few(&d, few, pairs.tol, min(steps * few.most, pairs.max_iter), &gained, like)
     ends = find_ends(&d)
     pairs.proof[N_PROOFS * p + VIOLATION] = ends.most - ends.least
     if ends.most - ends.least > pairs.tol or row_to_balance(&d, &over) >= 0 or is_doubtful(pairs, &d, pairs.tol):
@@ -481,11 +483,11 @@ cdef panels_t as_panels(panels):
     return out
 
 
-def solve_by_few_rows(pairs, panels, const int64_t[::1] number, work, Py_ssize_t rows, Py_ssize_t steps):
-    """Solve a pair if at most this number of rows of its kernel matrix, and of steps, are enough for it.
+def solve_by_few_rows(pairs, panels, const int64_t[:, ::1] numbers, work, Py_ssize_t steps):
+    """Solve those pairs of a list that few rows of their kernel matrices are enough for.
 
-    pairs: a `pairs.Solutions`. panels: a `few_rows.Panels`. number: (a, b, its number among all pairs, 0). work: a
-    `few_rows.FewWork`.
+    pairs: a `pairs.Solutions`. panels: a `few_rows.Panels`. numbers: for each pair (a, b, its number among all pairs,
+    the most rows of its kernel matrix). work: a `few_rows.FewWork`. steps: the most steps for each of these rows.
     """
     cdef pairs_t pairs_ = as_pairs(pairs)
     cdef panels_t panels_ = as_panels(panels)
@@ -493,16 +495,22 @@ def solve_by_few_rows(pairs, panels, const int64_t[::1] number, work, Py_ssize_t
     cdef double[::1] arrays = work.arrays
     cdef int64_t[::1] places = work.places
     cdef bint single = work.K.dtype == "f"
-    cdef Py_ssize_t n, width = SIDE_BY_SIDE * (LANES_F if single else LANES_D)
-    require(number.shape[0] == 4 and pairs.nu == 0 and len(panels.norm) == pairs_.n == len(panels.diagonal))
-    require(len(panels.first) == pairs_.n_classes and panels.first[number[0]] >= 0 and panels.first[number[1]] >= 0)
+    cdef Py_ssize_t n, i, a, b, n_values = work.K.size, width = SIDE_BY_SIDE * (LANES_F if single else LANES_D)
+    require(numbers.shape[1] == 4 and pairs.nu == 0 and len(panels.norm) == pairs_.n == len(panels.diagonal))
+    require(len(panels.first) == pairs_.n_classes)
     require(panels.lines.shape[2] == width and panels.terms.shape == (len(panels.lines), width))
-    n = pairs_.start[number[0] + 1] - pairs_.start[number[0]] + pairs_.start[number[1] + 1] - pairs_.start[number[1]]
-    require(work.K.size >= rows * padded(n) and arrays.shape[0] >= N_ARRAYS * padded(n) and places.shape[0] >= n)
     require(panels.lines.dtype == work.K.dtype == panels.terms.dtype == work.x.dtype and len(work.x) >= panels_.d)
-    few.panels, few.most, few.K, few.x, few.places = &panels_, rows, first_of(work.K), first_of(work.x), &places[0]
+    for i in range(numbers.shape[0]):
+        a, b = numbers[i, 0], numbers[i, 1]
+        require(0 <= a < b < pairs_.n_classes and 0 <= numbers[i, 2] < pairs_.n_pairs)
+        require(panels_.first[a] >= 0 and panels_.first[b] >= 0)
+        n = pairs_.start[a + 1] - pairs_.start[a] + pairs_.start[b + 1] - pairs_.start[b]
+        require(n_values >= numbers[i, 3] * padded(n))
+        require(arrays.shape[0] >= N_ARRAYS * padded(n) and places.shape[0] >= n)
+    few.panels, few.K, few.x, few.places = &panels_, first_of(work.K), first_of(work.x), &places[0]
     with nogil:
-        if single:
-            try_pair(&pairs_, &number[0], &arrays[0], &few, steps, <const vec_f*> NULL)
-        else:
-            try_pair(&pairs_, &number[0], &arrays[0], &few, steps, <const vec_d*> NULL)
+        for i in range(numbers.shape[0]):
+            if single:
+                try_pair(&pairs_, &numbers[i, 0], &arrays[0], &few, steps, <const vec_f*> NULL)
+            else:
+                try_pair(&pairs_, &numbers[i, 0], &arrays[0], &few, steps, <const vec_d*> NULL)
