@@ -18,8 +18,9 @@ from .small_pairs import compiled
 # _STEPS: the most steps for each of these rows.
 _SHARE, _LEAST_ROWS, _SMALL_SHARE, _STEPS = 16, 128, 4, 4
 
-# The fewest rows of a pair for which rows of the kernel matrix are computed one by one.
-_FEWEST = 128
+# The fewest rows of a pair for which rows of the kernel matrix are computed one by one. With d columns a pair has
+# _TIMES d rows or _LARGE rows at least, since a pair that is given up has computed its rows in vain.
+_FEWEST, _TIMES, _LARGE = 256, 8, 512
 
 # _CALL, _VISITS: the most multiplications, and the most visits of rows by steps, for a pair in one call of compiled
 # code, so that it takes less than 0.1 s. They limit the number of rows that are computed.
@@ -96,7 +97,8 @@ def solve(pairs, cache_bytes):
     if not isinstance(gram, Gram) or gram.X.indptr is not None or problem.nu > 0 or len(problem.Cs) > 1:
         return
     d, sizes = gram.X.n_columns, np.diff(problem.starts)
-    if np.sort(sizes)[-2:].sum() < max(_FEWEST, d) or found.coef.any():
+    fewest = max(_FEWEST, d, min(_LARGE, _TIMES * d))
+    if np.sort(sizes)[-2:].sum() < fewest or found.coef.any():
         return
     room = _MEMORY * cache_bytes / gram.dtype.itemsize
     listed = np.array(problem.pairs)
@@ -104,7 +106,7 @@ def solve(pairs, cache_bytes):
     most = _most_rows(np.maximum(n_rows, 1), d)
     taken = (-(-sizes // gram.wide) * gram.wide * d)[listed].sum(axis=1)
     tried = np.flatnonzero(
-        (n_rows >= max(_FEWEST, d))
+        (n_rows >= fewest)
         & (sizes[listed] > 0).all(axis=1)
         & (most >= _wanted_rows(n_rows))
         & (np.maximum(taken, most * (n_rows + PAD)) <= room)
@@ -130,7 +132,9 @@ def solve(pairs, cache_bytes):
             yield
 
     threads = threads if fits else 1
-    work = (most * n_rows * max(d, _CALL * _STEPS // _VISITS)) if fits else np.full(len(most), _TOGETHER)
+    # panels that are not shared are made for each call, and progress is shown, and may end the fit, after each pair
+    many = fits and not pairs.watch.is_asked
+    work = most * n_rows * max(d, _CALL * _STEPS // _VISITS) if many else np.full(len(most), _TOGETHER)
     parts = [_calls(tried[t::threads], work) for t in range(threads)]
     run(piece, parts, threads)
 

@@ -86,6 +86,7 @@ def test_pairs_that_few_rows_of_the_kernel_matrix_are_enough_for_are_the_same(cl
     rows[y == 2] += rows[y == 0][:100] - rows[y == 2]  # one pair overlaps
     require_same(cluster, "SVC", rows, y, [700, 500])
     require_same(cluster, "SVC", rows, y, [700, 500], kernel="linear", C=0.1)
+    require_same(cluster, "SVC", rows[::3], y[::3], [300, 100])
 
 
 def test_the_sum_for_gamma_is_cut_at_the_blocks_of_the_plain_fit(cluster, monkeypatch):

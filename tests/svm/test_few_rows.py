@@ -77,6 +77,29 @@ def test_the_violation_and_the_gap_hold_for_kernel_values_in_float64(rng, solved
     assert primal - (np.abs(b).sum() - 0.5 * square) == pytest.approx(model.duality_gap_, abs=1e-6)
 
 
+@pytest.mark.levels
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_small_pairs_in_one_call_have_the_bits_of_pairs_in_a_call_each(rng, solved, monkeypatch, dtype):
+    X, y = apart(rng, 2000, 7, 5, dtype)
+    calls, compiled = [], few_rows.compiled.solve_by_few_rows
+
+    class Watched:
+        def solve_by_few_rows(self, found, panels, numbers, work, steps):
+            calls.append(len(numbers))
+            compiled(found, panels, numbers, work, steps)
+
+    monkeypatch.setattr(few_rows, "compiled", Watched())
+    together = SVC(n_jobs=1).fit(X, y)
+    assert len(calls) == 1
+    assert len(solved) > 3
+    monkeypatch.setattr(few_rows, "_TOGETHER", 1)
+    alone = SVC(n_jobs=1).fit(X, y)
+    assert calls[1:] == [1] * calls[0]
+    assert together.violation_ <= 1e-3
+    assert together.dual_coef_.tobytes() == alone.dual_coef_.tobytes()
+    assert together.intercept_.tobytes() == alone.intercept_.tobytes()
+
+
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_the_number_of_threads_changes_no_bit(rng, solved, n_classes):
     X, y = apart(rng, 800 * n_classes, 20, n_classes, np.float32)
