@@ -45,6 +45,14 @@ _LEAST_PIVOT = 1e-10
 _EPOCHS, _LEAST_DESCENT_TOL = 1000, 1e-6
 _TRIED_STEPS, _START, _NS, _CACHED = 4, 2e7, (0.75, 0.1, 1.5, 40, 400), 1 << 21
 
+# With the squared hinge, coordinate descent goes on after its first epoch only if at most this share of the rows have
+# alpha > 0. Alpha has no upper bound then, so that few rows leave the epochs where more are support vectors.
+_FEW_SUPPORTS = 0.1
+
+# The most multiplications in a matrix of second derivatives for which the compiled solver of small problems, which has
+# no start-up, is faster than coordinate descent.
+_SMALL_WORK = 1 << 26
+
 # Sums of squares from this number to its inverse have neither overflowed nor lost digits by underflow.
 _SAFE = 1e-200
 
@@ -134,9 +142,11 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
     Up to 1024 columns (or as few dense rows) it is Newton's method within a proximal method of multipliers: a sample of
     the rows leads near the solution, and the last steps are made with the rows near the margin alone, so that there
     are about ten passes over all rows: O(n d) each, and O(m d^2) a step for the second derivatives of m rows near the
-    margin. Else it is dual coordinate descent, O(n d) a sweep (CSR: of the entries); the planes of up to eight classes
-    of sparse rows are found side by side, so that a sweep reads the rows once for all of them. Memory beyond X is O(n),
-    a quarter of X where rows near the margin are copied, and d^2 numbers for each of 64 partial sums, 64 MB at most.
+    margin. With the hinge, or if few rows are support vectors, sweeps of coordinate descent come first, for the time of
+    some steps. With more columns it is dual coordinate descent, O(n d) a sweep (CSR: of the entries); the planes of up
+    to eight classes of sparse rows are found side by side, so that a sweep reads the rows once for all of them. Memory
+    beyond X is O(n), a quarter of X where rows near the margin are copied, and d^2 numbers for each of 64 partial sums,
+    64 MB at most. Up to some 10,000 rows of fewer than 128 columns are copied as float64.
 
     X is not converted, sparse rows stay so, and all sums are float64.
 
@@ -262,6 +272,8 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
         if self._is_smooth and small_planes.is_small(rows):
             small = small_planes.SmallRows(rows, squares, self.intercept_scaling if self.fit_intercept else 0.0)
             threads = threads if small.work * len(planes) > _THREAD_WORK else 1
+            if len(planes) > 1:
+                small.sum_squares()
         found = {}
         with Progress(None, f"{name}.fit", self.verbose, self.callback, "violation") as progress:
             reduced = [reduced_rows(rows)] if small is None and has_few_rows(rows) and self.penalty == "l2" else []
@@ -541,28 +553,42 @@ class Plane:
 
     def _solve(self, C, start=None):
         """A generator that returns the `Proof` of the solution at C."""
+        rng, found = np.random.default_rng(self.seed), None
+        problem = solved = self.problem(C)
+        if self.few_rows and self.small is None:
+            solved, start = self.problem(C, self.reduced), None
+        if start is None and self._descends_first(solved):
+            found = yield from self._descend_first(solved, rng)
+        if found is None or not (found.violation <= self.tol or self.called_off):
+            found = yield from self._solve_by_steps(solved, start, found, rng)
+        if solved is not problem:
+            found = problem.proof(found.alpha, problem.combine(found.alpha * self.signs), found.b, self.tol)
+        return found
+
+    def _solve_by_steps(self, problem, start, rough, rng):
+        """A generator that returns the `Proof` of the solution of a problem.
+
+        `start` is the `Proof` for another C, `rough` that of a rough solution; at least one is None.
+        """
         model = self.model
-        cost = C * self.weights
         if self.small is not None:
-            w = None if start is None else start.w
-            search = small_planes.search(self.small, self.signs, cost, self.tol, model.max_iter, w, self.progress)
+            first = start or rough
+            w = None if first is None else first.w
+            limits = self.tol, model.max_iter
+            search = small_planes.search(self.small, problem.y, problem.cost, *limits, w, self.progress)
             found, self.n_iter = yield from search
             if found is not None:
-                self.bias, self.called_off = self.small.bias, self.progress.stopped
+                self.called_off = self.progress.stopped
                 return found
-        problem = self.problem(C)
-        rng = np.random.default_rng(self.seed)
         if self.sparsifies:
             solver = L1Newton(self.tol, model.max_iter, self.advance)
-        else:
-            solver = (ProximalNewton if self.newton else self._descent)(self.tol, rng, model.max_iter, self.advance)
-        if not self.few_rows and (problem.squared or start is not None):
             found = yield from solver.solve(problem, start)
-        elif not self.few_rows:
-            found = yield from self._descend_first(solver, problem, rng)
+        elif self.newton:
+            solver = ProximalNewton(self.tol, rng, model.max_iter, self.advance)
+            found = yield from solver.solve(problem, start, rough)
         else:
-            reduced = yield from self._descend_first(solver, self.problem(C, self.reduced), rng)
-            found = problem.proof(reduced.alpha, problem.combine(reduced.alpha * self.signs), reduced.b, self.tol)
+            solver = self._descent(self.tol, rng, model.max_iter)
+            found = yield from solver.solve(problem, start)
         self.n_iter = max(self.n_iter, solver.n_iter)
         return found
 
@@ -573,24 +599,32 @@ class Plane:
         X = self.X if X is None else X
         return Problem(X, self.signs, cost, self.squares, squared, self.bias, self.free, self.threads)
 
-    def _descend_first(self, solver, problem, rng):
-        """A generator that returns the proof of the solution for few rows, or for the hinge.
+    def _descends_first(self, problem):
+        """Whether coordinate descent is tried before Newton's method."""
+        tried = self.small is None or problem.n * problem.d**2 > _SMALL_WORK
+        return tried and self.newton and not self.free and not self.sparsifies and self.tol >= _LEAST_DESCENT_TOL
 
-        Epochs of coordinate descent come first: where they suffice, they are faster than the first steps of the solver,
-        and a row with an alpha at a bound leaves them. The solver replaces them when they have taken as long as some of
-        its steps.
+    def _descend_first(self, problem, rng):
+        """A generator that returns the `Proof` of a rough or precise solution, or None, after coordinate descent.
+
+        Where epochs suffice, they are faster than the first steps of Newton's method, and a row with an alpha at a
+        bound leaves them. They end when they have taken as long as some of its steps.
         """
-        model = self.model
-        if not self.free and self.tol >= _LEAST_DESCENT_TOL:
-            descent = self._descent(self.tol, rng, min(_EPOCHS, model.max_iter), self.advance, _visits(problem))
+        most, found = min(_EPOCHS, self.model.max_iter), None
+        descent = self._descent(self.tol, rng, most, _visits(problem, self.small is not None))
+        if problem.squared and not self.few_rows:
+            descent.max_iter = 1
             found = yield from descent.solve(problem)
-            if found.violation <= self.tol or self.called_off:
-                self.n_iter = descent.n_iter
-                return found
-        return (yield from solver.solve(problem))
+            if found.violation > self.tol and np.count_nonzero(found.alpha) > _FEW_SUPPORTS * problem.n:
+                # the compiled solver of small problems needs no start
+                return found if self.small is None else None
+            descent.max_iter, descent.stopped = most, self.called_off
+        found = yield from descent.solve(problem, found)
+        self.n_iter = descent.n_iter
+        return found
 
-    def _descent(self, tol, rng, max_iter, advance, most_visits=None):
-        return Descent(tol, rng, max_iter, advance, self.progress.watched, most_visits)
+    def _descent(self, tol, rng, max_iter, most_visits=None):
+        return Descent(tol, rng, max_iter, self.advance, self.progress.watched, most_visits)
 
     def _bias(self, cost):
         """The value of the bias column; the intercept is this value times the column's weight."""
@@ -628,10 +662,10 @@ class Plane:
         self.primal, self.dual, self.violation = proof.primal, proof.dual, proof.violation
 
 
-def _visits(problem):
+def _visits(problem, small):
     """The number of rows that coordinate descent may visit before Newton's method replaces it."""
     in_sums, in_matrices, in_visits, near, far = _NS
     D, products = problem.d + 1, problem.n * problem.work
     visit = near if products <= _CACHED else far
     step = in_sums * products + in_matrices * (products * D / 2 + D**3)
-    return int((_START + _TRIED_STEPS * step) / (visit + in_visits * problem.work))
+    return int((_START * (not small) + _TRIED_STEPS * step) / (visit + in_visits * problem.work))

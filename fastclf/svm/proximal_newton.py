@@ -23,6 +23,8 @@ _SAMPLE, _LEAST_SAMPLE, _SHARE, _LEAST_SAMPLES = 16, 2048, 8, 4
 # The gain, the derivative of the dual variables alpha by z = 1 - margin, grows by this factor in each iteration of the
 # proximal method of multipliers.
 _FALL = 8.0
+# A margin of a rough solution is taken to be within this share of its violation of the margin at the optimum.
+_ROUGH = 0.3
 # The largest product of the gain, the derivative of the dual variables by z = 1 - margin, and the squared length of the
 # longest row: with a larger gain, rounding errors of z would become visible in margins.
 _MOST_GAIN = 1e10
@@ -56,19 +58,24 @@ class ProximalNewton:
         self.tol, self.rng, self.max_iter, self.advance = tol, rng, max_iter, advance
         self.n_iter, self.stopped, self.least = 0, False, np.inf
 
-    def solve(self, problem, start=None):
+    def solve(self, problem, start=None, rough=None):
         """A generator that pauses after each step and returns the `Proof` of its solution.
 
-        `start` is the `Proof` of a solution of a similar problem on the same rows.
+        `start` is the `Proof` of a solution of a similar problem on the same rows; `rough` that of a rough solution of
+        this problem, whose alpha then is the first centre.
         """
         n, D = problem.n, problem.d + 1
-        if start is not None:
-            w, b, width = start.w, start.b, _FIRST_WIDTH
+        alpha = np.zeros(n)
+        if rough is not None and not problem.squared:
+            w, b, alpha = rough.w, rough.b, rough.alpha
+            width = min(max(_ROUGH * rough.violation, self.tol), 1.0)
+        elif start is not None or rough is not None:
+            w, b = (start or rough)[:2]
+            width = _FIRST_WIDTH
         else:
             w, b, width = yield from self._first(problem)
         h = width
         z = 1 - problem.y * (problem.scores(w) + b)
-        alpha = np.zeros(n)
         while True:
             self.least = np.inf
             if width < 1 and not problem.squared:

@@ -11,7 +11,7 @@ compiled = _simd.load("svm._small_planes")
 # The compiled solver of small problems is used up to these sizes.
 # _COLUMNS: the number of columns.
 # _WORK: the number of multiplications for one matrix of second derivatives.
-_COLUMNS, _WORK = 128, 1 << 26
+_COLUMNS, _WORK = 128, 1 << 28
 
 # _CALL_WORK: the number of multiplications in one call of compiled code, which then takes some milliseconds.
 # _STEPS: a hyperplane that takes more steps of Newton's method is left to `proximal_newton.py`.
@@ -33,6 +33,8 @@ class SmallRows:
     ----------
     X : ndarray of shape (n, width)
         Zeros pad each row to the width, a multiple of 8.
+    squares : ndarray of shape (width, width) or None
+        X'X, on and right of the diagonal.
     longest : float
         The length of the longest row.
     """
@@ -46,12 +48,19 @@ class SmallRows:
         self.X[:, d + 1 :] = 0
         self.longest = float(np.sqrt(squares.max() + bias**2))
         self.work = 2 * self.X.size + self.X.shape[1] ** 3 // 6
+        self.squares = None
+
+    def sum_squares(self):
+        """Compute X'X, which the first steps for all hyperplanes with the same cost for all rows share."""
+        self.squares = aligned((self.X.shape[1], self.X.shape[1]), np.float64)
+        self.squares[:] = 0
+        compiled.sum_squares(self.X, self.squares)
 
 
 class PlaneWork:
     """The state of a search for a hyperplane: arrays for compiled code (`plane_t`), and two flags.
 
-    `begun` says whether a step was taken; `afresh` says whether the next step sums its matrix anew.
+    `begun` says whether a step was taken; `afresh` is a value of `compiled.AFRESH`: what the next step computes anew.
     """
 
     __slots__ = ("afresh", "begun", "factor", "matrix", "moved", "p", "rows", "w")
@@ -62,7 +71,12 @@ class PlaneWork:
             self.w[: len(w)] = w
         self.matrix, self.factor = aligned((d, d), np.float64), aligned((d, d), np.float64)
         self.rows, self.moved = np.zeros((3, n)), np.empty(n, np.intp)
-        self.begun, self.afresh = False, True
+        self.begun, self.afresh = False, compiled.AFRESH["z and matrix"]
+
+    def begin_at_0(self, squares, cost):
+        """Begin at w = 0, where all rows are active; `squares` is the part of the matrix that they contribute."""
+        np.add(squares, np.eye(len(squares)), out=self.matrix)
+        self.rows[0], self.rows[2], self.afresh = 1, cost, compiled.AFRESH["nothing"]
 
 
 def search(rows, y, cost, tol, max_iter, start, progress):
@@ -72,6 +86,8 @@ def search(rows, y, cost, tol, max_iter, start, progress):
     """
     n, d = rows.X.shape
     work = PlaneWork(n, d, start)
+    if start is None and rows.squares is not None and cost.min() == cost.max() > 0:
+        work.begin_at_0(2 * cost[0] * rows.squares, cost)
     alpha, z = np.empty(n), np.empty(n)
     enough = _SHARE * tol / max(1.0, np.sqrt(d) * rows.longest)
     at_once = 1 if progress.watched else 1 + _CALL_WORK // rows.work

@@ -6,7 +6,8 @@
 # and cost_i > 0 are active. Newton's point w + p solves (1 + 2 sum cost x x') (w + p) = 2 sum cost y x over the active
 # rows. If its active rows are the same, it is the optimum; else a line search along p finds the least objective.
 #
-# The matrix is updated when rows become active or inactive; the last step uses a matrix that is summed anew.
+# The matrix is updated when rows become active or inactive, and z at each step. The last step uses z computed anew, and
+# a matrix summed anew if that is not enough.
 from libc.math cimport fabs, sqrt
 from libc.string cimport memcpy, memset
 
@@ -14,8 +15,15 @@ from _vector cimport LANES_D, fmadd_d, require, spread_d, sum_d, vec_d
 
 cdef enum:
     # the number of rows that are added to the matrix of second derivatives, or removed from it, at once
-    ROWS = 4
+    ROWS = 16
+    PIVOTS = 4          # the number of rows of the Cholesky factor that are subtracted from the others at once
     SEARCH_STEPS = 50   # the largest number of steps of a line search
+
+# what a step computes anew
+cdef enum:
+    NOTHING
+    ONLY_Z
+    Z_AND_MATRIX
 
 cdef double FLAT = 1e-9   # a line search ends when the slope is at most this share of the slope at its start
 
@@ -40,11 +48,15 @@ cdef struct plane_t:
 
 
 cdef inline double dot(const double* a, const double* b, Py_ssize_t d) noexcept nogil:
-    cdef vec_d s = spread_d(0)
-    cdef Py_ssize_t v
-    for v in range(d // LANES_D):
+    # two sums, so that an addition need not wait for the one before
+    cdef vec_d s = spread_d(0), t = s
+    cdef Py_ssize_t v, n = d // LANES_D
+    for v in range(0, n - 1, 2):
         s = fmadd_d((<const vec_d*> a)[v], (<const vec_d*> b)[v], s)
-    return sum_d(s)
+        t = fmadd_d((<const vec_d*> a)[v + 1], (<const vec_d*> b)[v + 1], t)
+    if n % 2:
+        s = fmadd_d((<const vec_d*> a)[n - 1], (<const vec_d*> b)[n - 1], s)
+    return sum_d(s + t)
 
 
 cdef inline void add_multiple(double a, const double* x, Py_ssize_t d, double* out) noexcept nogil:
@@ -53,52 +65,65 @@ cdef inline void add_multiple(double a, const double* x, Py_ssize_t d, double* o
         (<vec_d*> out)[v] = fmadd_d(spread_d(a), (<const vec_d*> x)[v], (<vec_d*> out)[v])
 
 
-cdef void add_squares(plane_t* s, const Py_ssize_t* row, const double* weight) noexcept nogil:
-    """Add the sum of weight[k] x_k x_k' over ROWS rows x_k to the matrix of second derivatives."""
-    cdef Py_ssize_t r, v, d = s.d
-    cdef vec_d a0, a1, a2, a3, t
-    cdef const double* x0 = s.X + row[0] * d
-    cdef const double* x1 = s.X + row[1] * d
-    cdef const double* x2 = s.X + row[2] * d
-    cdef const double* x3 = s.X + row[3] * d
-    cdef vec_d* out
-    for r in range(d):
-        a0, a1 = spread_d(weight[0] * x0[r]), spread_d(weight[1] * x1[r])
-        a2, a3 = spread_d(weight[2] * x2[r]), spread_d(weight[3] * x3[r])
-        out = <vec_d*> (s.matrix + r * d)
-        for v in range(r // LANES_D, d // LANES_D):
-            t = fmadd_d(a0, (<const vec_d*> x0)[v], out[v])
-            t = fmadd_d(a1, (<const vec_d*> x1)[v], t)
-            t = fmadd_d(a2, (<const vec_d*> x2)[v], t)
-            out[v] = fmadd_d(a3, (<const vec_d*> x3)[v], t)
+cdef void add_squares(
+    const double** x, const double* weight, Py_ssize_t n, Py_ssize_t first, Py_ssize_t d, double* out
+) noexcept nogil:
+    """Add the sum of weight[k] x_k x_k' over n vectors x_k to a (d, d) matrix, on and right of the diagonal.
+
+    Rows before the even number `first` are left out; n is a multiple of 4, and d of 8.
+    """
+    cdef Py_ssize_t r, v, k
+    cdef vec_d a0, a1, a2, a3, b0, b1, b2, b3
+    cdef const vec_d* x0
+    cdef const vec_d* x1
+    cdef const vec_d* x2
+    cdef const vec_d* x3
+    cdef vec_d* u
+    cdef vec_d* w
+    for r in range(first, d, 2):
+        u, w = <vec_d*> (out + r * d), <vec_d*> (out + (r + 1) * d)
+        for k in range(0, n, 4):
+            x0, x1 = <const vec_d*> x[k], <const vec_d*> x[k + 1]
+            x2, x3 = <const vec_d*> x[k + 2], <const vec_d*> x[k + 3]
+            a0, b0 = spread_d(weight[k] * x[k][r]), spread_d(weight[k] * x[k][r + 1])
+            a1, b1 = spread_d(weight[k + 1] * x[k + 1][r]), spread_d(weight[k + 1] * x[k + 1][r + 1])
+            a2, b2 = spread_d(weight[k + 2] * x[k + 2][r]), spread_d(weight[k + 2] * x[k + 2][r + 1])
+            a3, b3 = spread_d(weight[k + 3] * x[k + 3][r]), spread_d(weight[k + 3] * x[k + 3][r + 1])
+            for v in range(r // LANES_D, d // LANES_D):
+                u[v] = fmadd_d(a3, x3[v], fmadd_d(a2, x2[v], fmadd_d(a1, x1[v], fmadd_d(a0, x0[v], u[v]))))
+                w[v] = fmadd_d(b3, x3[v], fmadd_d(b2, x2[v], fmadd_d(b1, x1[v], fmadd_d(b0, x0[v], w[v]))))
 
 
 cdef Py_ssize_t follow(plane_t* s, bint afresh) noexcept nogil:
-    """Update the second derivatives for rows that turned active or inactive (all if `afresh`); returns how many."""
-    cdef Py_ssize_t i, j, n_moved = 0, changes = 0
+    """Update the second derivatives for rows that turned active or inactive; returns how many.
+
+    They are summed anew if `afresh`, or if fewer rows are active than have changed.
+    """
+    cdef Py_ssize_t i, j, row, n_moved = 0, n_active = 0, changes = 0
     cdef double wanted
-    cdef Py_ssize_t row[ROWS]
+    cdef const double* x[ROWS]
     cdef double weight[ROWS]
     for i in range(s.n):
         wanted = s.cost[i] if s.z[i] > 0 else 0
-        if wanted != s.active[i]:
-            changes += 1
-        if afresh or wanted != s.active[i]:
-            s.moved[n_moved] = i
-            n_moved += 1
-    if afresh:
+        changes += wanted != s.active[i]
+        n_active += wanted > 0
+    if afresh or n_active < changes:
+        memset(s.active, 0, s.n * sizeof(double))
         memset(s.matrix, 0, s.d * s.d * sizeof(double))
         for j in range(s.d):
             s.matrix[j * s.d + j] = 1
+    for i in range(s.n):
+        wanted = s.cost[i] if s.z[i] > 0 else 0
+        if wanted != s.active[i]:
+            s.moved[n_moved] = i
+            n_moved += 1
     i = 0
     while i < n_moved:
         for j in range(ROWS):
-            row[j] = s.moved[min(i + j, n_moved - 1)]
-            weight[j] = 0
-            if i + j < n_moved:
-                wanted = s.cost[row[j]] if s.z[row[j]] > 0 else 0
-                weight[j] = 2 * (wanted - (0 if afresh else s.active[row[j]]))
-        add_squares(s, row, weight)
+            row = s.moved[min(i + j, n_moved - 1)]
+            wanted = s.cost[row] if s.z[row] > 0 else 0
+            x[j], weight[j] = s.X + row * s.d, 2 * (wanted - s.active[row]) if i + j < n_moved else 0
+        add_squares(x, weight, min(<Py_ssize_t> ROWS, (n_moved - i + 3) // 4 * 4), 0, s.d, s.matrix)
         i += ROWS
     for i in range(n_moved):
         s.active[s.moved[i]] = s.cost[s.moved[i]] if s.z[s.moved[i]] > 0 else 0
@@ -107,20 +132,27 @@ cdef Py_ssize_t follow(plane_t* s, bint afresh) noexcept nogil:
 
 cdef bint factorise(plane_t* s) noexcept nogil:
     """Write the Cholesky factor of the matrix of second derivatives; returns False if a pivot is not positive."""
-    cdef Py_ssize_t i, j, r, d = s.d
+    cdef Py_ssize_t i, j, k, m, d = s.d
     cdef double pivot
     cdef double* U = s.factor
+    cdef const double* x[PIVOTS]
+    cdef double weight[PIVOTS]
     memcpy(U, s.matrix, d * d * sizeof(double))
-    for i in range(d):
-        pivot = U[i * d + i]
-        if not pivot > 0:
-            return False
-        pivot = 1 / sqrt(pivot)
-        for j in range(i // LANES_D, d // LANES_D):
-            (<vec_d*> (U + i * d))[j] *= spread_d(pivot)
-        for r in range(i + 1, d):
-            j = r - r % LANES_D
-            add_multiple(-U[i * d + r], U + i * d + j, d - j, U + r * d + j)
+    i = 0
+    while i < d:
+        for k in range(i, i + PIVOTS):
+            j = k - k % LANES_D
+            for m in range(i, k):
+                add_multiple(-U[m * d + k], U + m * d + j, d - j, U + k * d + j)
+            pivot = U[k * d + k]
+            if not pivot > 0:
+                return False
+            pivot = 1 / sqrt(pivot)
+            for j in range(k // LANES_D, d // LANES_D):
+                (<vec_d*> (U + k * d))[j] *= spread_d(pivot)
+            x[k - i], weight[k - i] = U + k * d, -1
+        i += PIVOTS
+        add_squares(x, weight, PIVOTS, i, d, U)
     return True
 
 
@@ -198,7 +230,7 @@ cdef double step(plane_t* s) noexcept nogil:
             break
     add_multiple(t, s.p, s.d, s.w)
     for i in range(s.n):
-        s.z[i] = 1 - s.y[i] * dot(s.w, s.X + i * s.d, s.d)
+        s.z[i] -= t * s.u[i]
     return gradient
 
 
@@ -217,29 +249,51 @@ cdef plane_t plane_of(const double[:, ::1] X, const double[::1] y, const double[
     return s
 
 
+AFRESH = {"nothing": NOTHING, "z and matrix": Z_AND_MATRIX}
+
+
+def sum_squares(const double[:, ::1] X, double[:, ::1] out):
+    """Add the sum of x x' over the rows x of X to `out`, on and right of the diagonal."""
+    cdef Py_ssize_t i = 0, j, n = X.shape[0], d = X.shape[1]
+    cdef const double* x[ROWS]
+    cdef double weight[ROWS]
+    require(d % LANES_D == 0 and d % 2 == 0 and out.shape[0] == out.shape[1] == d)
+    with nogil:
+        while i < n:
+            for j in range(ROWS):
+                x[j], weight[j] = &X[min(i + j, n - 1), 0], 1 if i + j < n else 0
+            add_squares(x, weight, ROWS, 0, d, &out[0, 0])
+            i += ROWS
+
+
 def descend(
     const double[:, ::1] X, const double[::1] y, const double[::1] cost, work, Py_ssize_t n_steps, double enough
 ):
     """Take up to n_steps steps from the state of `work`, a `PlaneWork`; returns (their number, whether w is optimal).
 
-    The result is optimal after a step with a matrix summed anew, from a gradient of at most `enough` in each entry.
+    The result is optimal after a step with z computed anew, from a gradient of at most `enough` in each entry.
     """
     cdef plane_t s = plane_of(X, y, cost, work)
     cdef Py_ssize_t made = 0, i, changes
-    cdef bint afresh = work.afresh, begun = work.begun, done = False
+    cdef bint begun = work.begun, done = False
+    cdef int afresh = work.afresh
     cdef double gradient
     with nogil:
-        if not begun:
-            for i in range(s.n):
-                s.z[i] = 1 - s.y[i] * dot(s.w, s.X + i * s.d, s.d)
         while made < n_steps and not done:
-            changes = follow(&s, afresh)
+            if afresh:
+                for i in range(s.n):
+                    s.z[i] = 1 - s.y[i] * dot(s.w, s.X + i * s.d, s.d)
+            changes = follow(&s, afresh == Z_AND_MATRIX)
             gradient = step(&s)
             made += 1
             if gradient < 0:
                 break
-            done = afresh and gradient <= enough
-            afresh = changes == 0 or gradient <= enough
+            done = afresh != NOTHING and gradient <= enough
+            if gradient > enough and (changes > 0 or not begun):
+                afresh = NOTHING
+            elif afresh < Z_AND_MATRIX:
+                afresh += 1
+            begun = True
     work.afresh, work.begun = afresh, True
     return made, done
 

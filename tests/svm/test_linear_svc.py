@@ -534,3 +534,44 @@ def test_equal_rows_of_two_classes_and_columns_of_zeros_are_no_obstacle():
     model = LinearSVC().fit(X, [0, 1, 0, 1, 1, 1])
     assert model.violation_ <= 1e-4
     assert model.coef_[0, [0, 2]].tolist() == [0, 0]
+
+
+@pytest.fixture
+def any_size_descends(monkeypatch):
+    """Coordinate descent is tried before Newton's method on data of any size."""
+    monkeypatch.setattr(linear_svc, "_SMALL_WORK", 0)
+
+
+@pytest.mark.usefixtures("any_size_descends")
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("columns", [0, 128])
+@pytest.mark.parametrize("apart", [0.1, 0.5, 3.0])
+@pytest.mark.parametrize("visits", [0, 2000, 1 << 30])
+def test_newtons_method_goes_on_from_wherever_descent_ends(rng, monkeypatch, loss, columns, apart, visits):
+    monkeypatch.setattr(small_planes, "_COLUMNS", columns)
+    monkeypatch.setattr(linear_svc, "_visits", lambda problem, small: visits)
+    X, y = noisy(rng, 300, 12)
+    X += apart * y[:, None]
+    model = LinearSVC(loss=loss, tol=1e-5).fit(X, y)
+    w, _, least = reference.solve(X, y, np.ones(300), loss == "squared_hinge", 1)
+    assert model.violation_ <= 1e-5
+    np.testing.assert_allclose(model.coef_[0], w, rtol=0, atol=1e-3 * np.abs(w).max())
+    assert objective(model, X, y, np.ones(300)) == pytest.approx(least, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_descent_that_is_called_off_ends_the_fit(rng, any_size_descends, loss):
+    X, y = noisy(rng, 300, 12)
+    model = LinearSVC(loss=loss, callback=lambda *_: True).fit(X, y)
+    assert model.n_iter_ == 1
+
+
+def test_first_steps_that_classes_share_change_no_plane(rng, monkeypatch):
+    X = rng.standard_normal((90, 11))
+    y = np.arange(90) % 4
+    model = LinearSVC(tol=1e-9).fit(X, y)
+    monkeypatch.setattr(small_planes.SmallRows, "sum_squares", lambda rows: None)
+    other = LinearSVC(tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(model.coef_, other.coef_, rtol=1e-9)
+    weighed = LinearSVC(tol=1e-9, class_weight="balanced").fit(X, y)
+    assert weighed.violation_ <= 1e-9
