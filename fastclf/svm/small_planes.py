@@ -11,7 +11,8 @@ compiled = _simd.load("svm._small_planes")
 # The compiled solver of small problems is used up to these sizes.
 # _COLUMNS: the number of columns.
 # _WORK: the number of multiplications for one matrix of second derivatives.
-_COLUMNS, _WORK = 128, 1 << 28
+# _NUMBERS: the number of numbers in the copy of the rows, 32 MB.
+_COLUMNS, _WORK, _NUMBERS = 128, 1 << 28, 1 << 22
 
 # _CALL_WORK: the number of multiplications in one call of compiled code, which then takes some milliseconds.
 # _STEPS: a hyperplane that takes more steps of Newton's method is left to `proximal_newton.py`.
@@ -23,7 +24,13 @@ _SHARE = 1e-3
 
 def is_small(X):
     n, d = X.shape
-    return isinstance(X, np.ndarray) and d < _COLUMNS and n * (d + 1) ** 2 <= _WORK
+    few = d < _COLUMNS and n * (d + 1) ** 2 <= _WORK and n * _width(d) <= _NUMBERS
+    return few and isinstance(X, np.ndarray)
+
+
+def _width(d):
+    """The length of a copied row: d numbers and the bias column, up to a multiple of 8."""
+    return -(-(d + 1) // 8) * 8
 
 
 class SmallRows:
@@ -32,7 +39,7 @@ class SmallRows:
     Attributes
     ----------
     X : ndarray of shape (n, width)
-        Zeros pad each row to the width, a multiple of 8.
+        Zeros pad each row to the width.
     squares : ndarray of shape (width, width) or None
         X'X, on and right of the diagonal.
     longest : float
@@ -42,7 +49,7 @@ class SmallRows:
     def __init__(self, X, squares, bias):
         n, d = X.shape
         self.d, self.bias = d, float(bias)
-        self.X = aligned((n, -(-(d + 1) // 8) * 8), np.float64)
+        self.X = aligned((n, _width(d)), np.float64)
         self.X[:, :d] = X
         self.X[:, d] = bias
         self.X[:, d + 1 :] = 0
