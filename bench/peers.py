@@ -106,7 +106,8 @@ def duel(work, ours, make, rounds, threads, cap=None):
 def versions():
     """{library: version} of the installed libraries, with the SIMD level in use."""
     found = {"fastclf": fastclf.__version__, "simd": _simd.level()}
-    for name in ("numpy", "scikit-learn", "scikit-learn-intelex", "faiss-cpu", "scipy"):
+    peers = "scikit-learn scikit-learn-intelex faiss-cpu usearch scipy snapml ydf lightgbm glum"
+    for name in ["numpy", *peers.split()]:
         with contextlib.suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)
     return found

@@ -47,6 +47,47 @@ def faiss_panorama(X, k, threads, metric):
     return search
 
 
+def faiss_inverted(X, k, threads, metric):
+    """A search of the 4 nearest of 1024 cells by faiss: not exact."""
+    import faiss
+
+    index = faiss.index_factory(X.shape[1], "IVF1024,Flat")
+    index.train(X)
+    index.add(X)
+    index.nprobe = 4
+
+    def search(Q):
+        squares, indices = index.search(Q, k)
+        return np.sqrt(squares), indices
+
+    return search
+
+
+def usearch_flat(X, k, threads, metric):
+    """An exact search by USearch, which scans all rows."""
+    from usearch.index import MetricKind, search
+
+    def nearest(Q):
+        found = search(X, Q, k, MetricKind.L2sq, exact=True, threads=threads)
+        return np.sqrt(found.distances).reshape(len(Q), k), found.keys.reshape(len(Q), k).astype(np.intp)
+
+    return nearest
+
+
+def usearch_graph(X, k, threads, metric):
+    """A search of USearch's graph (HNSW): not exact."""
+    from usearch.index import Index
+
+    index = Index(ndim=X.shape[1], metric="l2sq", dtype="f32")
+    index.add(np.arange(len(X)), X)
+
+    def nearest(Q):
+        found = index.search(Q, k, threads=threads)
+        return np.sqrt(found.distances).reshape(len(Q), k), found.keys.reshape(len(Q), k).astype(np.intp)
+
+    return nearest
+
+
 def faiss_vote(X, y, k, threads):
     """A call that predicts by the vote of faiss's neighbours; of equal classes the first wins."""
     search = faiss_flat(X, k, threads, "euclidean")
@@ -84,8 +125,17 @@ def same_neighbors(rtol, ours, theirs):
     return bool(np.allclose(d, e, rtol=rtol, atol=0)), f"other neighbours in {rows} of {len(i)} rows"
 
 
-def nearest(X, blocks, threads, *names, k=10, metric="euclidean", calls=1):
-    """The Work of finding the k nearest rows; float32 distances agree to 1e-4, as peers compute ||x||^2 - 2xq."""
+def near_neighbors(least, ours, theirs):
+    """Whether peers that are not exact find at least this share of our neighbours."""
+    found = np.mean([np.isin(j, i).mean() for (_, I), (_, J) in zip(ours, theirs) for i, j in zip(I, J)])
+    return bool(found >= least), f"found {found:.2%} of the neighbours"
+
+
+def nearest(X, blocks, threads, *names, k=10, metric="euclidean", calls=1, algorithm="auto", least=None):
+    """The Work of finding the k nearest rows; float32 distances agree to 1e-4, as peers compute ||x||^2 - 2xq.
+
+    With `least`, peers need not be exact, but find at least this share of the neighbours.
+    """
 
     def like_sklearn(module, algorithm="brute"):
         parameters = {"n_neighbors": k, "metric": metric, "algorithm": algorithm, "n_jobs": threads}
@@ -99,9 +149,14 @@ def nearest(X, blocks, threads, *names, k=10, metric="euclidean", calls=1):
         "faiss panorama": partial(faiss_panorama, X, k, threads, metric),
         "scipy cKDTree": partial(scipy_tree, X, k, threads, metric),
         "scipy cdist": partial(scipy_cdist, X, k, threads, metric),
+        "faiss inverted": partial(faiss_inverted, X, k, threads, metric),
+        "usearch": partial(usearch_flat, X, k, threads, metric),
+        "usearch graph": partial(usearch_graph, X, k, threads, metric),
     }
     agree = partial(same_neighbors, 1e-4 if X.dtype == np.float32 else 1e-9)
-    return Work(blocks, like_sklearn("fastclf", "auto"), {name: known[name] for name in names}, agree, calls)
+    if least is not None:
+        agree = partial(near_neighbors, least)
+    return Work(blocks, like_sklearn("fastclf", algorithm), {name: known[name] for name in names}, agree, calls)
 
 
 def predicted(X, y, X_test, threads):
@@ -119,6 +174,19 @@ def predicted(X, y, X_test, threads):
 def a_single(scale, threads):
     X, Q = data.clustered(int(1_000_000 * scale), 1000)
     return nearest(X, in_blocks(Q), threads, "faiss", "faiss panorama", "sklearn", calls=20)
+
+
+@comparison("A single query by cells", threads=(1,), most=0.25e-3, faiss_inverted=0.5)
+def a_single_by_cells(scale, threads):
+    X, Q = data.clustered(int(1_000_000 * scale), 1000)
+    blocks = in_blocks(Q)
+    return nearest(X, blocks, threads, "faiss inverted", calls=200, algorithm="cells", least=0.99)
+
+
+@comparison("A 50k, batch, beside a graph", threads=(2,), usearch_graph=0.5)
+def a_graph(scale, threads):
+    X, Q = data.clustered(int(50_000 * scale), 1000)
+    return nearest(X, [Q], threads, "usearch graph", least=0.9)
 
 
 @comparison("A 10 queries", threads=(2,), faiss=5, sklearnex=5)
@@ -152,10 +220,10 @@ def a_dot(scale, threads):
     return nearest(X, [Q], threads, "faiss", metric="dot")
 
 
-@comparison("iid single query", threads=(1,), faiss=2.5)
+@comparison("iid single query", threads=(1,), faiss=2.5, usearch=2.5)
 def iid_single(scale, threads):
     X, Q = data.iid(int(1_000_000 * scale), 1000)
-    return nearest(X, in_blocks(Q), threads, "faiss", calls=20)
+    return nearest(X, in_blocks(Q), threads, "faiss", "usearch", calls=20)
 
 
 @comparison("iid batch", threads=(2,), sklearnex=3)

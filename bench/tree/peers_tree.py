@@ -1,5 +1,6 @@
 """Trees compared with those of other libraries; `python bench/peers.py` runs the comparison."""
 
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 
@@ -22,7 +23,8 @@ class Fitted(tuple):
     def __iter__(self):
         model, X, y = self[0], self[1], self[2]
         yield model.score(X, y)
-        yield sum(tree.get_n_leaves() for tree in getattr(model, "estimators_", [model]))
+        trees = getattr(model, "estimators_", [model])
+        yield sum(tree.get_n_leaves() for tree in trees) if hasattr(trees[0], "get_n_leaves") else "unknown"
 
 
 def binned_forest(kind, X, y, threads, parameters):
@@ -32,6 +34,49 @@ def binned_forest(kind, X, y, threads, parameters):
     with refused_fallback():
         model.fit(X[:100], y[:100])
     return lambda block: Fitted(model.fit(X, y), X, y)
+
+
+def snapml_tree(X, y, threads, max_depth=None):
+    """A call that fits Snap ML's tree, with exact thresholds."""
+    kind = import_module("snapml").DecisionTreeClassifier
+    model = kind(max_depth=max_depth, use_histograms=False, n_jobs=threads, random_state=0)
+    return lambda block: Fitted(model.fit(X, y), X, y)
+
+
+class YdfTree:
+    """Yggdrasil's CART, without a share of the rows for pruning; its labels are strings."""
+
+    def __init__(self, threads, max_depth):
+        ydf = import_module("ydf")
+        ydf.verbose(0)
+        options = {"min_examples": 1, "validation_ratio": 0.0, "num_threads": threads}
+        self.learner = ydf.CartLearner("label", max_depth=-1 if max_depth is None else max_depth + 1, **options)
+
+    def fit(self, X, y):
+        self.model = self.learner.train({"x": X, "label": y.astype(str)})
+        return self
+
+    def score(self, X, y):
+        return (self.model.predict_class({"x": X}) == y.astype(str)).mean()
+
+
+def ydf_tree(X, y, threads, max_depth=None):
+    """A call that fits Yggdrasil's CART, with exact thresholds."""
+    tree = YdfTree(threads, max_depth)
+    return lambda block: Fitted(tree.fit(X, y), X, y)
+
+
+def lightgbm_tree(X, y, threads, max_depth):
+    """A call that fits one of LightGBM's trees, with thresholds among 255 bins per feature and any number of rows."""
+    kind = import_module("lightgbm").LGBMClassifier
+    size = {"max_depth": max_depth, "num_leaves": 2**max_depth, "min_child_samples": 1, "min_child_weight": 0.0}
+    model = kind(n_estimators=1, learning_rate=1.0, n_jobs=threads, verbose=-1, **size)
+    return lambda block: Fitted(model.fit(X, y), X, y)
+
+
+def with_more(work, **peers):
+    """The Work with more peers."""
+    return replace(work, peers=work.peers | peers)
 
 
 def grown(X, y, threads, kind="DecisionTreeClassifier", **parameters):
@@ -54,11 +99,12 @@ def tree_entropy(scale, threads):
     return grown(X, y, threads, criterion="entropy")
 
 
-@comparison("Tree gini to the end", threads=(1,), sklearn=15, sklearnex=1.3)
-@comparison("Tree gini to the end", threads=(2,), sklearn=25, sklearnex=2)
+@comparison("Tree gini to the end", threads=(1,), sklearn=15, sklearnex=1.3, snapml=4, ydf=4)
+@comparison("Tree gini to the end", threads=(2,), sklearn=25, sklearnex=2, snapml=4, ydf=4)
 def tree_gini(scale, threads):
     X, y, _ = data.noisy(int(200_000 * scale))
-    return grown(X, y, threads)
+    work = grown(X, y, threads)
+    return with_more(work, snapml=partial(snapml_tree, X, y, threads), ydf=partial(ydf_tree, X, y, threads))
 
 
 @comparison("Tree gini float64 to the end", threads=(1,), sklearn=15)
@@ -68,10 +114,12 @@ def tree_gini_double(scale, threads):
     return grown(X, y, threads)
 
 
-@comparison("Tree gini depth 10", threads=(2,), sklearn=20, sklearnex=1.4)
+@comparison("Tree gini depth 10", threads=(2,), sklearn=20, sklearnex=1.4, snapml=4, ydf=4, lightgbm=1)
 def tree_depth_10(scale, threads):
     X, y, _ = data.noisy(int(200_000 * scale))
-    return grown(X, y, threads, max_depth=10)
+    kinds = {"snapml": snapml_tree, "ydf": ydf_tree, "lightgbm": lightgbm_tree}
+    peers = {name: partial(kind, X, y, threads, max_depth=10) for name, kind in kinds.items()}
+    return with_more(grown(X, y, threads, max_depth=10), **peers)
 
 
 @comparison("Tree gini depth 10 float64", threads=(2,), sklearn=20)
