@@ -44,7 +44,7 @@ def snapml_tree(X, y, threads, max_depth=None):
 
 
 class YdfTree:
-    """Yggdrasil's CART, without a share of the rows for pruning; its labels are strings."""
+    """Yggdrasil's CART, without a share of the rows for pruning; its labels must be strings."""
 
     def __init__(self, threads, max_depth):
         ydf = import_module("ydf")
@@ -53,17 +53,17 @@ class YdfTree:
         self.learner = ydf.CartLearner("label", max_depth=-1 if max_depth is None else max_depth + 1, **options)
 
     def fit(self, X, y):
-        self.model = self.learner.train({"x": X, "label": y.astype(str)})
+        self.model = self.learner.train({"x": X, "label": y})
         return self
 
     def score(self, X, y):
-        return (self.model.predict_class({"x": X}) == y.astype(str)).mean()
+        return (self.model.predict_class({"x": X}) == y).mean()
 
 
 def ydf_tree(X, y, threads, max_depth=None):
     """A call that fits Yggdrasil's CART, with exact thresholds."""
-    tree = YdfTree(threads, max_depth)
-    return lambda block: Fitted(tree.fit(X, y), X, y)
+    tree, labels = YdfTree(threads, max_depth), y.astype(str)
+    return lambda block: Fitted(tree.fit(X, labels), X, labels)
 
 
 def lightgbm_tree(X, y, threads, max_depth):
