@@ -428,6 +428,10 @@ class PoissonNB(DiscreteBayes, shortcuts=True):
         return super()._joint(X)
 
 
+# The most rows whose categories are looked up one by one.
+_FEW_ROWS = 16
+
+
 @document
 class CategoricalNB(DiscreteBayes, shortcuts=True):
     """Naive Bayes with a categorical distribution for each class and column: scikit-learn's CategoricalNB.
@@ -530,18 +534,31 @@ class CategoricalNB(DiscreteBayes, shortcuts=True):
         return {"feature_log_prob_": [Multinomial.logs(c, alpha) for c in state["category_count_"]], "_alpha": alpha}
 
     def _tables(self):
-        """For each column the log probabilities (n_classes, n_categories + 1); the last is for unknown categories."""
-        tables = []
-        for count, known in zip(self.category_count_, self.feature_log_prob_):
-            absent = Categorical.logs(0, count.sum(axis=1, keepdims=True), count.shape[1], self._alpha)
-            tables.append(np.concatenate([known, absent], axis=1))
-        return tables
+        """For each column the log probabilities (n_classes, n_categories + 1); the last is for new categories."""
+        new = self._new(self.category_count_)
+        return [np.concatenate([known, new[:, j : j + 1]], axis=1) for j, known in enumerate(self.feature_log_prob_)]
+
+    def _new(self, counts):
+        """The log probabilities (n_classes, n) of categories that no row of the fit had, for n columns' counts."""
+        sizes = np.array([count.shape[1] for count in counts])
+        totals = np.add.reduceat(np.concatenate(counts, axis=1), np.cumsum(sizes) - sizes, axis=1)
+        return Categorical.logs(0, totals, sizes, self._alpha)
 
     def _joint(self, X):
         count_categories(X, self.n_jobs, type(self).__name__)
         joint = begin_joint(len(X), self.class_log_prior_)
-        add_table(joint, X, *joined_tables(self._tables()), self.n_jobs)
+        if len(X) > _FEW_ROWS:
+            add_table(joint, X, *joined_tables(self._tables()), self.n_jobs)
+            return joint
+        # the entries of few rows take less time than a table of all categories; they are added up one after another
+        for scores, row in zip(joint, X.astype(np.int64).tolist()):
+            scores += np.add.accumulate([self._logs(j, category) for j, category in enumerate(row)])[-1]
         return joint
+
+    def _logs(self, j, category):
+        """The log probabilities (n_classes,) of a category of column j."""
+        known = self.feature_log_prob_[j]
+        return known[:, category] if category < known.shape[1] else self._new([self.category_count_[j]])[:, 0]
 
     def _check_rest(self, sizes, entries):
         for name in ("category_count_", "feature_log_prob_"):

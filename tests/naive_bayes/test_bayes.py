@@ -295,6 +295,17 @@ def test_without_smoothing_what_is_impossible_is_so_and_nothing_is_nan():
             assert not np.isnan(getattr(fastclf, name)(alpha=0).fit(form(X), y).predict_proba(form([[5, 5, 0]]))).any()
 
 
+@pytest.mark.parametrize("n_classes", [1, 2, 7])
+def test_few_rows_of_categories_have_the_bits_of_many(rng, n_classes):
+    X, y = rng.integers(0, 7, (200, 40)), rng.integers(0, n_classes, 200)
+    Q = rng.integers(0, 12, (100, 40))  # with categories that no row of the fit had
+    model = CategoricalNB(alpha=0.3).fit(X, y)
+    many = model.predict_joint_log_proba(Q)
+    for dtype in (np.int64, np.uint8, np.float32):
+        few = [model.predict_joint_log_proba(Q[i : i + 7].astype(dtype)) for i in range(0, 100, 7)]
+        np.testing.assert_array_equal(np.concatenate(few), many)
+
+
 @pytest.mark.parametrize("name", ["BernoulliNB", "MultinomialNB", "PoissonNB", "CategoricalNB"])
 def test_without_smoothing_a_class_that_no_row_has_yet_is_impossible(name):
     X = [[1, 2], [0, 1], [2, 1]]
