@@ -7,12 +7,15 @@ import pytest
 
 pytestmark = pytest.mark.once
 
-# Every public name of every module, but those of packages that need others: Dask, Ray, Numba and scikit-learn.
+# Every public name of every module, but those of packages that need others (Dask, Ray, Numba and scikit-learn), and of
+# modules for SIMD levels that the processor does not have.
 NAMES = """
 import importlib, pkgutil, fastclf
+from fastclf import _simd
 others = ("fastclf.dask", "fastclf.ray", "fastclf.numba", "fastclf.sklearn", "fastclf.__main__")
+absent = tuple(suffix for level, suffix in _simd._SUFFIX.items() if suffix and level not in _simd.available())
 for module in pkgutil.walk_packages(fastclf.__path__, "fastclf."):
-    if not module.name.startswith(others):
+    if not module.name.startswith(others) and not module.name.endswith(absent):
         found = importlib.import_module(module.name)
         for name in getattr(found, "__all__", ()):
             getattr(found, name)
