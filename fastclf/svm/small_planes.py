@@ -12,7 +12,7 @@ compiled = _simd.load("svm._small_planes")
 # _COLUMNS: the number of columns.
 # _WORK: the number of multiplications for one matrix of second derivatives.
 # _NUMBERS: the number of numbers in the copy of the rows, 32 MB.
-_COLUMNS, _WORK, _NUMBERS = 128, 1 << 28, 1 << 22
+_COLUMNS, _WORK, _NUMBERS = 384, 1 << 28, 1 << 22
 
 # _CALL_WORK: the number of multiplications in one call of compiled code, which then takes some milliseconds.
 # _STEPS: a hyperplane that takes more steps of Newton's method is left to `proximal_newton.py`.
