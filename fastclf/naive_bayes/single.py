@@ -542,7 +542,7 @@ class CategoricalNB(DiscreteBayes, shortcuts=True):
         """The log probabilities (n_classes, n) of categories that no row of the fit had, for n columns' counts."""
         sizes = np.array([count.shape[1] for count in counts])
         totals = np.add.reduceat(np.concatenate(counts, axis=1), np.cumsum(sizes) - sizes, axis=1)
-        return Categorical.logs(0, totals, sizes, self._alpha)
+        return Categorical.logs(0, totals, sizes.astype(np.float64), self._alpha)
 
     def _joint(self, X):
         count_categories(X, self.n_jobs, type(self).__name__)
