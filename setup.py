@@ -43,6 +43,7 @@ KERNELS = {
     "preprocessing._products",
     "sums._class_sums",
     "sums._moments",
+    "sums._screens",
     "svm._cholesky",
     "svm._crammer_singer",
     "svm._pair_scores",

@@ -12,6 +12,7 @@ from .._threads import aside_if_many, map_rows, ranges, rows_at, with_pages
 from .._validation import as_array, require_finite
 from ..sums.blocks import over_rows
 from ..sums.layout import by_column, transposed_copy
+from ..sums.screens import screen_for
 
 kernels = _simd.load("linear_model._scores")
 columns = _simd.load("linear_model._elastic_net")
@@ -24,16 +25,6 @@ _FIRST_ENTRIES = 1 << 18
 
 # Coefficients are laid out in blocks of classes for at least _LEAST_ROWS dense rows with at most _FEW_COLUMNS columns.
 _LEAST_ROWS, _FEW_COLUMNS = 8, 64
-
-# The classes of dense rows are found by a screen in float32 if there are at least _MANY_CLASSES classes, products of
-# _LEAST_PRODUCTS entries and weights, and fewer than _MOST_COLUMNS columns, up to which the bound of the errors holds.
-_MANY_CLASSES, _LEAST_PRODUCTS, _MOST_COLUMNS = 8, 1 << 18, 1 << 16
-
-# The number of entries of rows that are screened at a time, so that their copy in float32 fits a cache.
-_BLOCK_NUMBERS = 1 << 16
-
-# Norms of weights, and intercepts, up to which float32 has all screens.
-_LARGEST_SCREENED = 1e37
 
 
 def counted(rows, labels, owner):
@@ -116,71 +107,6 @@ class _Blocks:
         return kernels.score_by_blocks(*arrays, start, stop, scores, codes, scratch)
 
 
-def _largest_norm(coef):
-    """An upper bound of the norms of the rows of coefficients, which may be infinite."""
-    with np.errstate(over="ignore"):
-        return float(np.sqrt(np.einsum("ij,ij->i", coef, coef, dtype=np.float64).max()) * (1 + 1e-9))
-
-
-class Screen:
-    """Coefficients for choosing classes of dense rows X by scores in float32, or by exact ones where these are near.
-
-    Attributes
-    ----------
-    exact_coef, exact_intercept : ndarray of shape (K, d) and (K,), float64
-    coef : ndarray, float32
-        The coefficients as `screen_rows` reads them (`src_cython/linear_model/screen.h`).
-    intercept : ndarray, float32
-        -3e38 for the classes that fill the last SIMD vector.
-    norm, largest : float
-        The largest norm of a class's coefficients, and the largest size of an intercept.
-    """
-
-    def __init__(self, X, coef, intercept, norm, largest):
-        n_classes, d = coef.shape
-        lanes = kernels.SCREEN_LANES
-        width = -(-n_classes // lanes) * lanes
-        self.X, self.norm, self.largest = X, norm, largest
-        self.exact_coef, self.exact_intercept = _laid_out(X, coef), intercept
-        self.coef = np.zeros(width * d, np.float32)
-        for start in range(0, n_classes, 2 * lanes):
-            block = self.coef[start * d : (start + 2 * lanes) * d].reshape(d, -1)
-            block[:, : n_classes - start] = coef[start : start + 2 * lanes].T
-        self.intercept = np.full(width, -3e38, np.float32)
-        self.intercept[:n_classes] = intercept
-
-    def choose(self, start, stop, codes):
-        """Write the classes with the largest scores of rows [start, stop)."""
-        d = self.X.shape[1]
-        scratch = np.empty(kernels.ROWS_OF_SCREEN * (d + len(self.intercept)), np.float32)
-        rows = max(kernels.ROWS_OF_SCREEN, _BLOCK_NUMBERS // d)
-        return sum(self._choose(slice(i, min(i + rows, stop)), codes, scratch) for i in range(start, stop, rows))
-
-    def _choose(self, rows, codes, scratch):
-        """Write the classes of a block of rows; return the number of scores that are not finite."""
-        X, found = self.X[rows], codes[rows]
-        with np.errstate(over="ignore"):
-            kernels.screen(X.astype(np.float32, copy=False), self, found, scratch)
-        near = np.flatnonzero(found < 0)
-        if not len(near):
-            return 0
-        exact, scores = np.empty(len(near), np.intp), np.empty((kernels.TILE_ROWS, len(self.exact_coef)))
-        odd = kernels.choose(X[near], self.exact_coef, self.exact_intercept, 0, len(near), exact, scores)
-        found[near] = exact
-        return odd
-
-
-def _layout_for_choice(X, coef, intercept):
-    """A Screen or _Blocks of the coefficients, if one is faster for the classes of the rows X than class by class."""
-    n_classes, d = coef.shape
-    many = n_classes >= _MANY_CLASSES and len(X) * coef.size >= _LEAST_PRODUCTS and d < _MOST_COLUMNS
-    if many and not isinstance(X, Csr):
-        norm, largest = _largest_norm(coef), float(np.abs(intercept).max())
-        if max(norm, largest) < _LARGEST_SCREENED:
-            return Screen(X, coef, intercept, norm, largest)
-    return _Blocks(X, coef, intercept) if _goes_by_blocks(X, coef) else None
-
-
 def in_order_for(X, coef):
     """Coefficients (K, d) in the order that predictions for rows such as X read: by column if X is sparse."""
     return by_column(coef) if is_sparse(X) and coef.ndim == 2 and len(coef) > 1 else coef
@@ -255,21 +181,14 @@ def linear_codes(X, coef, intercept, n_jobs=None, owner=None):
     """The same class codes as chosen(linear_scores(...)), without an array of all scores."""
     coef, intercept = _prepared(coef, intercept)
     codes = np.empty(len(X), np.intp)
-    layout = _layout_for_choice(X, coef, intercept)
-    if layout is not None:
 
-        def choose(start, stop):
-            return layout.choose(start, stop, codes)
+    def exact(rows):
+        found = np.empty(len(rows), np.intp)
+        return found, _exact_choice(rows, coef, intercept)(0, len(rows), found)
 
-    else:
-        rows, kernel = _rows(X), kernels.choose_sparse if isinstance(X, Csr) else kernels.choose
-        laid_out = _laid_out(X, coef)
-
-        def choose(start, stop):
-            scratch = np.empty((kernels.TILE_ROWS, len(coef)))
-            return kernel(*rows, laid_out, intercept, start, stop, codes, scratch)
-
-    if any(over_rows(choose, X, len(coef), n_jobs)):
+    screen = screen_for(X, coef, intercept, exact)
+    choose = screen.choose if screen else _exact_choice(X, coef, intercept)
+    if any(over_rows(lambda start, stop: choose(start, stop, codes), X, len(coef), n_jobs)):
         scores = linear_scores(X, coef, intercept, n_jobs, owner)
         # rows whose scores overflow are compared by scores that are multiplied by a small factor
         rows = _infinite_rows(scores)
@@ -277,6 +196,22 @@ def linear_codes(X, coef, intercept, n_jobs=None, owner=None):
             scores[rows] = _small_sums(X[rows], coef, intercept)
         codes = chosen(scores)
     return codes
+
+
+def _exact_choice(X, coef, intercept):
+    """A function of (start, stop, codes) that writes the classes of rows [start, stop) by scores in float64.
+
+    It returns the number of scores that are not finite.
+    """
+    if _goes_by_blocks(X, coef):
+        return _Blocks(X, coef, intercept).choose
+    rows, kernel = _rows(X), kernels.choose_sparse if isinstance(X, Csr) else kernels.choose
+    laid_out = _laid_out(X, coef)
+
+    def choose(start, stop, codes):
+        return kernel(*rows, laid_out, intercept, start, stop, codes, np.empty((kernels.TILE_ROWS, len(coef))))
+
+    return choose
 
 
 def _infinite_rows(scores):

@@ -16,7 +16,8 @@ from .._validation import as_array, as_matrix, as_sample_weight, described, enco
 from ..sums.blocks import added, over_rows
 from ..sums.class_sums import as_number_rows, class_count_spans, column_sum_spans, require_finite, span_bounds
 from ..sums.layout import by_column
-from .joints import add_linear, decide, kernels, normalise, require_positive, row_work
+from ..sums.screens import screen_for
+from .joints import add_linear, decide, normalise, require_positive, row_work
 
 # The largest number of folds for which the fit without a fold comes from the merged statistics of the other folds; two
 # merges for each fold give all of these fits.
@@ -410,9 +411,14 @@ class DiscreteBayes(NaiveBayesBase):
     def _joint(self, X):
         """The log joints log P(x, class) of rows, by the linear scores (`Linear`) that the subclass defines."""
         rows, form = self._form(X)
-        joint = begin_joint(len(X), self._begin() + form.constant)
-        add_linear(joint, rows, form, self.n_jobs, self._threshold())
+        joint = self._linear_joint(rows, form, self._begin() + form.constant, self.n_jobs)
         self._require_sound(X, joint.sum())
+        return joint
+
+    def _linear_joint(self, X, form, begin, n_jobs):
+        """The log joints of rows by linear scores, which begin with `begin`, without a check of X."""
+        joint = begin_joint(len(X), begin)
+        add_linear(joint, X, form, n_jobs, self._threshold())
         return joint
 
     def _form(self, X):
@@ -432,24 +438,53 @@ class DiscreteBayes(NaiveBayesBase):
             require_finite(X, type(self).__name__)
 
     def _decided(self, X):
-        # the log joints of many rows and classes would take longer to write to memory than to compute; a block has at
-        # least as many rows as X has columns, so that the coefficients, which are copied for it, do not count
-        size = max(_JOINTS // len(self.classes_), X.shape[1])
-        if isinstance(X, Csr) or len(X) <= size or type(self)._joint is not DiscreteBayes._joint:
+        if isinstance(X, Csr) or type(self)._joint is not DiscreteBayes._joint:
             return super()._decided(X)
-        form, threshold = self._linear(), self._threshold()
-        begin, codes = self._begin() + form.constant, np.empty(len(X), np.int32)
+        form, codes = self._linear(), np.empty(len(X), np.intp)
+        begin = self._begin() + form.constant
+        decide_rows = self._screen(X, form, begin, codes) or self._by_blocks(X, form, begin, codes)
+        if decide_rows is None:
+            return super()._decided(X)
+        totals = over_rows(decide_rows, X, row_work(len(begin)), self.n_jobs)
+        self._require_sound(X, sum(totals))
+        return codes
+
+    # The functions of (start, stop) that these two methods return write the codes of rows, and return a sum that is not
+    # finite if a log joint is not.
+
+    def _screen(self, X, form, begin, codes):
+        """A function that decides by screens in float32, and by log joints where these are near; None if it is slow."""
+        if form.always is not None and form.always.any():
+            return None
+
+        def exact(rows):
+            joint = self._linear_joint(rows, form, begin, 1)
+            return decide(joint, 1), joint.sum()
+
+        with np.errstate(invalid="ignore"):
+            # what all classes have in common decides nothing, and would make the screens less exact
+            coef, intercept = form.coef - form.coef.mean(axis=0), begin - begin.mean()
+        threshold, more = self._threshold(), {}
+        if threshold is not None:
+            more["as_floats"] = lambda rows: (rows > threshold).astype(np.float32)
+        screen = screen_for(X, coef, intercept, exact, **more)
+        return None if screen is None else lambda start, stop: screen.choose(start, stop, codes)
+
+    def _by_blocks(self, X, form, begin, codes):
+        """A function that decides by the log joints of a block, which would take long to write to memory; or None."""
+        # a block has at least as many rows as X has columns, so that the coefficients, which are copied for it, do not
+        # count
+        size = max(_JOINTS // len(self.classes_), X.shape[1])
+        if len(X) <= size:
+            return None
 
         def decide_rows(start, stop):
             total = 0.0
             for first in range(start, stop, size):
                 rows = slice(first, min(first + size, stop))
-                joint = begin_joint(rows.stop - rows.start, begin)
-                add_linear(joint, X[rows], form, 1, threshold)
-                kernels.decide(joint, 0, len(joint), codes[rows])
+                joint = self._linear_joint(X[rows], form, begin, 1)
+                codes[rows] = decide(joint, 1)
                 total += joint.sum()
             return total
 
-        totals = over_rows(decide_rows, X, row_work(len(begin)), self.n_jobs)
-        self._require_sound(X, sum(totals))
-        return codes
+        return decide_rows

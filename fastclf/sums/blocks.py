@@ -4,6 +4,7 @@ A sum over rows is computed for each block, and the sums of all blocks are added
 on the problem only, so that neither the number of threads nor the duration of ranges changes a bit.
 """
 
+import time
 from itertools import pairwise
 
 from .._threads import n_threads, ranges, run
@@ -18,8 +19,13 @@ _PARTIAL_NUMBERS = 1 << 23
 # Rows are divided into fewer blocks if a block would have less than this number of multiplications.
 BLOCK_WORK = 1 << 18
 
-# Work of at most this number of multiplications, about 1 ms, is done by a single call on the calling thread.
-_THREAD_WORK = 1 << 21
+# Work of at most this number of multiplications, about 0.1 ms, is done by a single call on the calling thread. Of more
+# work, the calling thread does that much before it knows whether other threads are worth waking.
+_FIRST_WORK = 1 << 19
+
+# The least number of seconds of work for which a thread is woken, and for which it fetches a block of rows: each costs
+# up to 0.3 ms, where threads wait for Python's lock.
+_THREAD_SECONDS = 1e-3
 
 # The number of multiplications in the first range of rows that a thread processes, before any time was measured; later
 # ranges get their sizes from measured times.
@@ -87,20 +93,24 @@ def over_rows(call, X, row_work, n_jobs):
 
     Returns the results in any order.
 
-    A row costs `row_work` multiplications for each of its entries.
+    A row costs about `row_work` multiplications for each of its entries. The first rows show how long these take.
     """
     n = len(X)
     work = max(1, X.size * row_work)
-    if work <= _THREAD_WORK:
+    if work <= _FIRST_WORK:
         return [call(0, n)]
-    threads = min(n_threads(n_jobs), n)
-    # each thread gets several blocks of rows, because threads differ in speed
-    bounds = even_bounds(n, 1 if threads == 1 else min(n, 4 * threads))
-    found = []
+    threads, found, first, pieces = n_threads(n_jobs), [], 0, 1
+    if threads > 1:
+        first, began = 1 + n * _FIRST_WORK // work, time.perf_counter()
+        found.append(call(0, first))
+        worth = int((time.perf_counter() - began) * (n - first) / first / _THREAD_SECONDS)
+        # each thread gets several blocks of rows, because threads differ in speed
+        threads, pieces = min(threads, max(1, worth)), min(4 * threads, max(1, worth), n - first)
+    bounds = even_bounds(n - first, pieces) if first < n else [0]
 
     def work_on(piece):
         for start, stop in ranges(*piece, 1 + n * _RANGE_WORK // work):
-            found.append(call(start, stop))
+            found.append(call(first + start, first + stop))
             yield
 
     run(work_on, pairwise(bounds), threads)

@@ -24,7 +24,7 @@ from fastclf import (
 from fastclf._csr import as_csr
 from fastclf.linear_model import scores
 from fastclf.linear_model.scores import LinearClassifier, linear_codes, linear_scores
-from fastclf.sums import blocks
+from fastclf.sums import blocks, screens
 
 pytestmark = pytest.mark.levels
 
@@ -75,7 +75,8 @@ def test_rows_alone_ranges_and_threads_give_the_same_bits(rng, monkeypatch, spar
     expected = linear_scores(rows, coef, intercept, 1)
     for i in range(9):
         np.testing.assert_array_equal(linear_scores(rows[i : i + 1], coef, intercept), expected[i : i + 1])
-    monkeypatch.setattr(blocks, "_THREAD_WORK", 0)
+    monkeypatch.setattr(blocks, "_FIRST_WORK", 0)
+    monkeypatch.setattr(blocks, "_THREAD_SECONDS", 1e-9)
     monkeypatch.setattr(blocks, "_RANGE_WORK", 100)
     for n_jobs in (1, 2, 3):
         np.testing.assert_array_equal(linear_scores(rows, coef, intercept, n_jobs), expected)
@@ -137,22 +138,22 @@ SCREENED = {
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kind", SCREENED)
 def test_classes_found_by_a_screen_have_the_largest_exact_scores(rng, monkeypatch, level, dtype, kind):
-    kernels = _simd.load("linear_model._scores", level)
-    monkeypatch.setattr(scores, "kernels", kernels)
+    monkeypatch.setattr(scores, "kernels", _simd.load("linear_model._scores", level))
+    monkeypatch.setattr(screens, "kernels", _simd.load("sums._screens", level))
     for n, d, n_classes in ((1, 1, 2), (7, 3, 2), (9, 1, 40), (31, 5, 16), (100, 40, 17), (170, 33, 33), (64, 130, 70)):
         X, coef, intercept = SCREENED[kind](*problem(rng, n, d, n_classes, dtype))
-        monkeypatch.setattr(scores, "_MANY_CLASSES", 1 << 60)
+        monkeypatch.setattr(screens, "_MANY_CLASSES", 1 << 60)
         expected = linear_codes(X, coef, intercept)
         np.testing.assert_array_equal(expected, winners(linear_scores(X, coef, intercept)))
-        monkeypatch.setattr(scores, "_MANY_CLASSES", 2)
-        monkeypatch.setattr(scores, "_LEAST_PRODUCTS", 0)
+        monkeypatch.setattr(screens, "_MANY_CLASSES", 2)
+        monkeypatch.setattr(screens, "_LEAST_PRODUCTS", 0)
         np.testing.assert_array_equal(linear_codes(X, coef, intercept), expected)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_a_screen_lets_no_bad_number_pass(rng, monkeypatch, dtype, bad):
-    monkeypatch.setattr(scores, "_LEAST_PRODUCTS", 0)
+    monkeypatch.setattr(screens, "_LEAST_PRODUCTS", 0)
     X, coef, intercept = problem(rng, 50, 6, 20, dtype)
     coef[:, 2] = 0
     model = Fitted().with_weights(coef, intercept)

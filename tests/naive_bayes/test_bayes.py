@@ -224,7 +224,8 @@ def test_threads_change_no_bit(rng, name, monkeypatch):
     X, y = rows(rng, name, 3001, 5)
     monkeypatch.setattr(class_sums, "_SPAN", 1 << 10)
     monkeypatch.setattr(class_sums, "_THREAD_WORK", 0)
-    monkeypatch.setattr(blocks, "_THREAD_WORK", 0)
+    monkeypatch.setattr(blocks, "_FIRST_WORK", 0)
+    monkeypatch.setattr(blocks, "_THREAD_SECONDS", 1e-9)
     monkeypatch.setattr(blocks, "_RANGE_WORK", 1000)
     models = [getattr(fastclf, name)(n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 3)]
     X = np.tile(X, (3, 1))
@@ -430,14 +431,28 @@ def test_one_class_alone_has_its_prior_in_a_complement():
 
 @pytest.mark.parametrize("name", ["MultinomialNB", "BernoulliNB", "ComplementNB", "PoissonNB"])
 @pytest.mark.parametrize("n_jobs", [1, 3])
-def test_many_rows_and_classes_are_decided_as_by_their_log_joints(rng, name, n_jobs):
-    X, y = rng.integers(3, size=(6000, 7)), rng.permutation(np.arange(6000) % 60)
+@pytest.mark.parametrize(("n", "n_classes"), [(6000, 60), (50_000, 3)])
+def test_many_rows_and_classes_are_decided_as_by_their_log_joints(rng, name, n_jobs, n, n_classes):
+    X, y = rng.integers(3, size=(n, 7)), rng.permutation(np.arange(n) % n_classes)
     model = getattr(fastclf, name)(n_jobs=n_jobs).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), model.classes_[model.predict_joint_log_proba(X).argmax(axis=1)])
     bad = X.astype(float)
     bad[5000, 2] = np.nan
     with pytest.raises(ValueError, match="row 5000, column 2"):
         model.predict(bad)
+
+
+@pytest.mark.parametrize("name", ["MultinomialNB", "BernoulliNB", "ComplementNB", "PoissonNB"])
+def test_equal_classes_and_impossible_ones_are_decided_as_by_their_log_joints(rng, name):
+    X = np.tile(rng.integers(3, size=(300, 9)), (10, 1))
+    X[:, 4] = 0
+    y = np.repeat(np.arange(10), 300)  # all classes have the same rows, so that all log joints of a row are equal
+    for priors in (None, [0.5, 0.5, *[0] * 8]):
+        with np.errstate(divide="ignore"):
+            for alpha in (1e-3, 0) if name != "PoissonNB" else (1e-3,):
+                model = getattr(fastclf, name)(alpha=alpha, class_prior=priors).fit(X, y)
+                expected = model.classes_[model.predict_joint_log_proba(X).argmax(axis=1)]
+                np.testing.assert_array_equal(model.predict(X), expected)
 
 
 @pytest.mark.levels

@@ -1,6 +1,7 @@
 """Rows in blocks: each row occurs once, in an order independent of threads, and Ctrl-C works between ranges."""
 
 import threading
+import time
 from itertools import pairwise
 
 import numpy as np
@@ -63,6 +64,19 @@ def test_all_rows_are_called_for_once(rng, work, n_jobs):
 
     assert sum(blocks.over_rows(call, X, work, n_jobs)) == 3001
     assert (seen == 1).all()
+
+
+@pytest.mark.parametrize(("seconds", "threads"), [(0, 1), (1e-5, 3)])
+def test_threads_are_woken_for_rows_that_take_long(seconds, threads):
+    X, seen = np.zeros((1000, 1)), set()
+
+    def call(start, stop):
+        seen.add(threading.get_ident())
+        time.sleep(seconds * (stop - start))
+
+    blocks.over_rows(call, X, 1 << 14, 3)
+    assert len(seen) <= threads
+    assert (len(seen) > 1) == (threads > 1)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
