@@ -115,12 +115,12 @@ class _Pool:
     def __init__(self):
         self._calls, self._idle, self._n_threads = SimpleQueue(), threading.Semaphore(0), 0
 
-    def submit(self, function):
-        """Let a thread of the pool call the function; returns the Future of its result."""
+    def submit(self, function, call=None):
+        """Let a thread of the pool call the function; returns the Future of its result, which is `call` if given."""
         if not self._idle.acquire(blocking=False) and self._n_threads < _POOL_THREADS:
             threading.Thread(target=self._work, name="fastclf", daemon=True).start()
             self._n_threads += 1
-        call = Future()
+        call = Future() if call is None else call
         self._calls.put((call, function))
         return call
 
@@ -230,8 +230,11 @@ def run(work, items, threads):
 # thread makes the call.
 _MANY_NUMBERS = 1 << 19
 
-# An array with at most this number of values is small: LAPACK factorises a matrix of this size within a millisecond.
-_FEW_NUMBERS = 1 << 10
+# An array with at most this number of values is small: LAPACK factorises a matrix of 256 rows within 30 ms.
+_FEW_NUMBERS = 1 << 16
+
+# LAPACK and BLAS make this number of multiplications within about 30 ms.
+SLOW_WORK = 1 << 28
 
 # The number of values in a block of rows that `map_rows` processes at a time, small enough for a cache.
 _BLOCK_NUMBERS = 1 << 18
@@ -271,12 +274,12 @@ def aside(function, *arguments, **options):
     small = arrays and max(map(n_numbers, arguments)) <= _FEW_NUMBERS
     if small or threading.current_thread() is not threading.main_thread():
         return function(*arguments, **options)
+    # a thread of the pool makes the call, because OpenBLAS takes up to 20 ms longer for the first call of a new thread
     outcome = Future()
-    given = outcome, contextvars.copy_context(), sys._getframe(), function, arguments, options
-    thread = threading.Thread(target=_do_aside, args=given, daemon=True)
+    given = contextvars.copy_context(), sys._getframe(), function, arguments, options
     try:
         try:
-            thread.start()
+            _get_pool().submit(functools.partial(_do_aside, *given), outcome)
         except RuntimeError:  # the system can start no further thread, so that this thread makes the call
             return function(*arguments, **options)
         while wait([outcome], timeout=0.1).not_done:
@@ -286,7 +289,7 @@ def aside(function, *arguments, **options):
         raise
     finally:
         # this breaks a cycle of references: a stack frame with a local variable that refers to the frame is freed late
-        del given, thread
+        del given
     return outcome.result()
 
 
@@ -319,12 +322,12 @@ def _leave():
         wait(_abandoned)
 
 
-def _do_aside(outcome, context, caller, function, arguments, options):
+def _do_aside(context, caller, function, arguments, options):
     _local.caller = caller
     try:
-        outcome.set_result(context.run(function, *arguments, **options))
-    except BaseException as error:
-        outcome.set_exception(error)
+        return context.run(function, *arguments, **options)
+    finally:
+        _local.caller = None
 
 
 def frame_of_caller():
@@ -347,6 +350,11 @@ def n_numbers(container):
 def aside_if_many(n_numbers, function, *arguments, **options):
     """Call function(*arguments); with many numbers to process, another thread makes the call, so that Ctrl-C works."""
     return (aside if n_numbers > _MANY_NUMBERS else _called)(function, *arguments, **options)
+
+
+def aside_if_slow(work, function, *arguments, **options):
+    """Call function(*arguments), which makes `work` multiplications; another thread makes a slow call."""
+    return (aside if work > SLOW_WORK else _called)(function, *arguments, **options)
 
 
 def each_aside_if_many(n_numbers, items, *arguments):

@@ -367,7 +367,7 @@ def test_only_calls_with_large_arrays_take_another_thread():
 
     assert aside(thread, np.ones(100), None) is threading.main_thread()
     sparse = csr_array(np.ones((300, 300)))
-    for arguments in ((np.ones(1 << 16),), (np.ones(100), np.ones(1 << 16)), (np.ones(100), sparse), (), (7,)):
+    for arguments in ((np.ones(1 << 17),), (np.ones(100), np.ones(1 << 17)), (np.ones(100), sparse), (), (7,)):
         assert aside(thread, *arguments) is not threading.main_thread()
 
 

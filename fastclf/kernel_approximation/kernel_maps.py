@@ -6,7 +6,7 @@ from .._csr import Csr, as_rows
 from .._exceptions import warn
 from .._shuffles import permutation
 from .._state_table import Array, Value, declare, where
-from .._threads import all_finite, aside, aside_if_many
+from .._threads import all_finite, aside_if_many, aside_if_slow
 from .._validation import as_float64, as_random_state, described, require_choice, require_integer, require_number
 from ..kernels.gamma import gamma_of
 from ..linear_model.scores import linear_scores
@@ -252,7 +252,7 @@ class Nystroem(_RandomMap):
             inner = self._kernel_aside(components, components)
         if not all_finite(inner):
             raise ValueError("kernel has values beyond float64 between rows of X; rows of a smaller scale are wanted")
-        normalization = aside(_inverse_root, inner, components.dtype)
+        normalization = aside_if_slow(20 * len(inner) ** 3, _inverse_root, inner, components.dtype)
         return self._become(
             **columns,
             components_=components,

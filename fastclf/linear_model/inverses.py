@@ -4,19 +4,10 @@ import contextlib
 
 import numpy as np
 
-from .._threads import aside, aside_for_many
+from .._threads import aside_for_many, aside_if_slow
 
-# Matrices whose inverses take more multiplications than this, all together, are inverted in another thread, so that
-# Ctrl-C is obeyed meanwhile.
-_SLOW_INVERSE = 1 << 23
 # Matrices of at most this number of rows are inverted at once.
 _FEW_ROWS = 24
-
-
-def _if_slow(call, matrices, *arguments):
-    """call(matrices, *arguments), in another thread if this takes long."""
-    slow = matrices.size * matrices.shape[-1] > _SLOW_INVERSE
-    return aside(call, matrices, *arguments) if slow else call(matrices, *arguments)
 
 
 def inverted(matrices):
@@ -24,7 +15,7 @@ def inverted(matrices):
 
     The diagonals are increased until the matrices can be inverted.
     """
-    return _if_slow(_inverted, matrices)
+    return aside_if_slow(2 * matrices.size * matrices.shape[-1], _inverted, matrices)
 
 
 def _inverted(matrices):
@@ -58,7 +49,7 @@ def _triangular_inverses(factors):
 
 def solution_of(matrix, target):
     """The solution of a system with a positive semidefinite matrix, which is increased like those of `inverted`."""
-    return _if_slow(_solution, matrix, target)
+    return aside_if_slow(matrix.size * len(matrix), _solution, matrix, target)
 
 
 def _solution(matrix, target):

@@ -15,6 +15,7 @@ from .._threads import (
     aside,
     aside_for_many,
     aside_if_many,
+    aside_if_slow,
     map_rows,
     numbered_blocks,
     rows_at,
@@ -300,7 +301,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
             return coef, 0, np.inf, inverse, mean, level
         # columns are scaled by powers of 2, so that the scaling makes no rounding errors
         scale = np.ldexp(1.0, -np.frexp(length[used])[1])
-        values, vectors = aside(_decomposed, gram, used, scale)
+        values, vectors = aside_if_slow(9 * len(used) ** 3, _decomposed, gram, used, scale)
         if values[-1] <= _CONDITION * values[0]:
             rank, condition = len(used), values[-1] / values[0]
             inner = map_rows(lambda rows, scale: scale[:, None] * rows / np.sqrt(values), vectors, scale)

@@ -12,7 +12,7 @@ import numpy as np
 from .. import _simd
 from .._csr import Csr
 from .._exceptions import of_column
-from .._threads import aside, aside_for_many, aside_if_many, map_rows, norm_of, ranges, rows_at
+from .._threads import aside_for_many, aside_if_many, aside_if_slow, map_rows, norm_of, ranges, rows_at
 from .._validation import as_matrix
 from ..sums.blocks import added, even_bounds, n_blocks, over_blocks
 from ..sums.class_sums import span_bounds
@@ -684,15 +684,15 @@ class ByProducts:
     """An orthonormal basis Q = A' L^-T of the span of the rows A = X - 1 mean', with A = LQ'.
 
     L is the Cholesky factor of AA'. Centred rows of equal weights are orthogonal to the vector of ones, which the
-    matrix then gets an eigenvalue for: the score that this adds is an intercept, and 0 at the optimum.
+    matrix then gets an eigenvalue for: AA' + lift 11' = LL'. The score that this adds to all rows is an intercept.
     """
 
     def __init__(self, X, mean, centred):
         self.A = DenseCentred(X, mean, np.ones(len(X)))
         gram = self.A.products()
         largest = np.trace(gram)
-        if centred:
-            gram += largest / len(gram) ** 2
+        self.lift = largest / len(gram) ** 2 if centred else 0.0
+        gram += self.lift
         self.factor = Factor(gram)
         pivots = self.factor.L.diagonal() ** 2
         if not pivots.min() > _LEAST_PIVOT * largest:
@@ -704,22 +704,23 @@ class ByProducts:
         return self.factor.forward(self.A.times(coef.T)).T
 
     def outside(self, V):
-        """V Q', of shape (K, d)."""
-        return self.A.back(self.factor.backward(V.T)).T
+        """(V Q', of shape (K, d); the intercepts that V stands for beyond it)."""
+        inner = self.factor.backward(V.T)
+        return self.A.back(inner).T, self.lift * inner.sum(axis=0)
 
 
 class ByDecomposition:
     """The same as `ByProducts` for any rows, by a QR decomposition."""
 
     def __init__(self, X, mean):
-        self.Q, R = aside(_decomposed, X, mean)
+        self.Q, R = aside_if_slow(2 * len(X) * X.size, _decomposed, X, mean)
         self.rows = np.ascontiguousarray(R.T)
 
     def within(self, coef):
         return coef @ self.Q
 
     def outside(self, V):
-        return V @ self.Q.T
+        return V @ self.Q.T, 0.0
 
 
 def _decomposed(X, mean):
@@ -767,8 +768,8 @@ class RowSpace(Likelihood):
 
     def coefficients(self, theta):
         coef, intercept = super().coefficients(theta)
-        coef = self._basis.outside(coef)
-        return coef, intercept - coef @ self._outer.mean
+        coef, more = self._basis.outside(coef)
+        return coef, intercept + more - coef @ self._outer.mean
 
     def norm(self, gradient, theta, enough=None):
         # The norm of the gradient for the scaled columns of X decides if a point is optimal, so that a gradient in
@@ -778,7 +779,7 @@ class RowSpace(Likelihood):
         bound = math.hypot(norm_of(inside) * self._least_factor, own)
         if enough is not None and bound > enough:
             return bound
-        return math.hypot(norm_of(self._basis.outside(inside) * self._outer.factor), own)
+        return math.hypot(norm_of(self._basis.outside(inside)[0] * self._outer.factor), own)
 
 
 def columns_of(X, taken):

@@ -7,7 +7,7 @@ import numpy as np
 from .._csr import Csr, as_rows, as_scipy
 from .._labels import as_labels, class_factors
 from .._state_table import Value, declare
-from .._threads import Progress, all_finite, aside, aside_for_many, aside_if_many, n_threads, rows_at
+from .._threads import Progress, all_finite, aside_for_many, aside_if_many, aside_if_slow, n_threads, rows_at
 from .._validation import as_list, require_choice, require_integer, require_number, require_numbers
 from ..metrics.scoring import as_scorers, figure_of
 from ..model_selection.folds import as_folds
@@ -455,7 +455,9 @@ def _residuals_left_out(rows, target, root, alphas, intercept, n_jobs):
     r = (target - level) * root[:, None]
     base = share if intercept else np.zeros(n)
     if n <= d:
-        values, U = aside(np.linalg.eigh, _require_products(_row_products(rows, centre, root, n_threads(n_jobs))))
+        products = _require_products(_row_products(rows, centre, root, n_threads(n_jobs)))
+        values, U = aside_if_slow(9 * n**3, np.linalg.eigh, products)
+        del products
         values = np.maximum(values, 0)
         shares = values / (values + alphas[:, None])
         inner = shares[:, :, None] * (U.T @ r)
@@ -470,7 +472,7 @@ def _residuals_left_out(rows, target, root, alphas, intercept, n_jobs):
             with np.errstate(over="ignore", invalid="ignore"):
                 aside_if_many(max(gram.size, A.size), _add_square, A, gram)
                 moment += A.T @ r[start:stop]
-        values, V = aside(np.linalg.eigh, _require_products(gram))
+        values, V = aside_if_slow(9 * d**3, np.linalg.eigh, _require_products(gram))
         values = np.maximum(values, 0)
         shares = 1 / (values + alphas[:, None])
         inner = shares[:, :, None] * (V.T @ moment)
@@ -535,5 +537,5 @@ def _row_products(rows, centre, root, threads):
     """The matrix AA', where A is X - centre, each row times its entry of `root`; sparse rows stay sparse."""
     if not isinstance(rows, Csr):
         with np.errstate(over="ignore", invalid="ignore"):
-            return aside(_dense_products, rows, centre, root)
+            return aside_if_slow(len(rows) * rows.size, _dense_products, rows, centre, root)
     return Centred(rows, centre, root, threads).products()

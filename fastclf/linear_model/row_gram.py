@@ -18,7 +18,18 @@ import numpy as np
 from .. import _simd
 from .._csr import Csr
 from .._exceptions import warn
-from .._threads import all_finite, aside, aside_if_many, blocks, map_rows, norm_of, numbered_blocks, rows_at
+from .._threads import (
+    SLOW_WORK,
+    all_finite,
+    aside,
+    aside_if_many,
+    aside_if_slow,
+    blocks,
+    map_rows,
+    norm_of,
+    numbered_blocks,
+    rows_at,
+)
 from ..sums.blocks import over_rows
 from .block_gradients import ENOUGH, Split, conjugate_block
 from .scores import linear_scores, products_with, transposed
@@ -40,8 +51,8 @@ _DENSE, _NUMBERS = 1 / 4, 1 << 22
 # to the other half of a symmetric matrix.
 _BLOCK, _MIRRORED = 48, 512
 
-# A product of more multiplications than this is made in another thread, so that Ctrl-C is obeyed meanwhile.
-_SLOW_WORK = 1 << 24
+# The number of entries of a matrix whose product with few rows is read from memory within about 20 ms.
+_READ_NUMBERS = 1 << 24
 
 # The number of values in a block of rows, so small that the block stays in a cache.
 _CACHED = 1 << 16
@@ -194,18 +205,20 @@ class DenseCentred:
 
     def products(self):
         """AA'."""
-        return aside(_square, self.A)
+        return aside_if_slow(len(self.A) * self.A.size // 2, _square, self.A)
 
     def rounded_products(self):
         """AA' computed in float32, or None if X is of float64."""
-        return aside(_rounded_square, self.A) if self.X.dtype == np.float32 else None
+        if self.X.dtype != np.float32:
+            return None
+        return aside_if_slow(len(self.A) * self.A.size // 4, _rounded_square, self.A)
 
     def gradients_limit(self, _):
         return 0
 
 
 def _product(A, B):
-    return aside(np.dot, A, B) if len(A) * B.size > _SLOW_WORK else A @ B
+    return aside_if_slow(max(len(A), SLOW_WORK // _READ_NUMBERS) * B.size, np.dot, A, B)
 
 
 def _square(A):
@@ -258,7 +271,7 @@ class Factor:
     """The Cholesky factor L of a matrix LL', and solutions of systems with this matrix."""
 
     def __init__(self, matrix):
-        self.L = aside(np.linalg.cholesky, matrix)
+        self.L = aside_if_slow(len(matrix) ** 3 // 3, np.linalg.cholesky, matrix)
         n = len(matrix)
         self.blocks = [slice(i, min(i + _BLOCK, n)) for i in range(0, n, _BLOCK)]
         self.inverses = [np.linalg.inv(self.L[block, block]) for block in self.blocks]
@@ -285,7 +298,7 @@ class _Eigen:
     """The inverse of (matrix of products + alpha I) on the span of the eigenvectors whose eigenvalues are not 0."""
 
     def __init__(self, gram, alpha, longest, exact):
-        values, self.V = aside(np.linalg.eigh, gram)
+        values, self.V = aside_if_slow(9 * len(gram) ** 3, np.linalg.eigh, gram)
         most = max(values[-1], 0.0)
         kept = values > most * max(_ZERO, longest * np.finfo(float).eps)
         if not exact and kept.any() and values[kept][0] < _CERTAIN * most:
@@ -353,7 +366,7 @@ def _by_factor(A, target, alpha, gram, with_condition, least=0.0):
     # solution.
     lost = int(wide and A.mean.any())
     u = A.root / np.linalg.norm(A.root) if lost else None
-    matrix = aside(_regular, gram, alpha, u, largest)
+    matrix = aside_if_many(gram.size, _regular, gram, alpha, u, largest)
     try:
         factor = Factor(matrix)
     except np.linalg.LinAlgError:

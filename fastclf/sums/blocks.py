@@ -19,8 +19,10 @@ _PARTIAL_NUMBERS = 1 << 23
 # Rows are divided into fewer blocks if a block would have less than this number of multiplications.
 BLOCK_WORK = 1 << 18
 
-# Work of at most this number of multiplications, about 0.1 ms, is done by a single call on the calling thread. Of more
-# work, the calling thread does that much before it knows whether other threads are worth waking.
+# Work of at most this number of multiplications, up to 1 ms, is done by a single call on the calling thread.
+_THREAD_WORK = 1 << 21
+
+# Of more work, the calling thread does this number of multiplications before it knows whether threads are worth waking.
 _FIRST_WORK = 1 << 19
 
 # The least number of seconds of work for which a thread is woken, and for which it fetches a block of rows: each costs
@@ -56,7 +58,7 @@ def over_blocks(bounds, first, begin, add, threads, cut=ranges):
     add : callable
         add(start, stop, state) adds rows to a state.
     threads : int
-        The number of threads.
+        The largest number of threads; fewer are woken for rows that the first range shows to take little time.
     cut : callable
         cut(start, stop, first) yields the ranges of a block; `by_length` is wanted if the bounds of ranges change sums.
     """
@@ -68,8 +70,18 @@ def over_blocks(bounds, first, begin, add, threads, cut=ranges):
             add(start, stop, states[i])
             yield
 
-    run(work, range(len(states)), threads)
+    works = [work(i) for i in range(len(states))]
+    if threads > 1 and len(works) > 1:
+        began, done = time.perf_counter(), min(first, bounds[1] - bounds[0])
+        next(works[0], None)
+        threads = min(threads, _worth(began, done, bounds[-1] - bounds[0] - done))
+    run(works.__getitem__, range(len(works)), threads)
     return states
+
+
+def _worth(began, done, left):
+    """The number of threads or blocks that are worth their costs for `left` rows, if `done` rows took since `began`."""
+    return max(1, int((time.perf_counter() - began) * left / max(1, done) / _THREAD_SECONDS))
 
 
 def by_length(start, stop, length):
@@ -97,15 +109,15 @@ def over_rows(call, X, row_work, n_jobs):
     """
     n = len(X)
     work = max(1, X.size * row_work)
-    if work <= _FIRST_WORK:
+    if work <= _THREAD_WORK:
         return [call(0, n)]
     threads, found, first, pieces = n_threads(n_jobs), [], 0, 1
     if threads > 1:
-        first, began = 1 + n * _FIRST_WORK // work, time.perf_counter()
+        first, began = min(n, 1 + n * _FIRST_WORK // work), time.perf_counter()
         found.append(call(0, first))
-        worth = int((time.perf_counter() - began) * (n - first) / first / _THREAD_SECONDS)
+        worth = _worth(began, first, n - first)
         # each thread gets several blocks of rows, because threads differ in speed
-        threads, pieces = min(threads, max(1, worth)), min(4 * threads, max(1, worth), n - first)
+        threads, pieces = min(threads, worth), min(4 * threads, worth, n - first)
     bounds = even_bounds(n - first, pieces) if first < n else [0]
 
     def work_on(piece):

@@ -170,6 +170,7 @@ def test_threads_and_ranges_change_no_bit(rng, monkeypatch):
     X, y = data(rng, 9000, 13)
     expected = LeastSquaresClassifier(n_jobs=1).fit(X, y)
     monkeypatch.setattr(moments, "_RANGE_NUMBERS", 1000)
+    monkeypatch.setattr(blocks, "_THREAD_WORK", 0)
     monkeypatch.setattr(blocks, "_FIRST_WORK", 0)
     monkeypatch.setattr(blocks, "_THREAD_SECONDS", 1e-9)
     monkeypatch.setattr(blocks, "_RANGE_WORK", 1000)

@@ -75,6 +75,7 @@ def test_rows_alone_ranges_and_threads_give_the_same_bits(rng, monkeypatch, spar
     expected = linear_scores(rows, coef, intercept, 1)
     for i in range(9):
         np.testing.assert_array_equal(linear_scores(rows[i : i + 1], coef, intercept), expected[i : i + 1])
+    monkeypatch.setattr(blocks, "_THREAD_WORK", 0)
     monkeypatch.setattr(blocks, "_FIRST_WORK", 0)
     monkeypatch.setattr(blocks, "_THREAD_SECONDS", 1e-9)
     monkeypatch.setattr(blocks, "_RANGE_WORK", 100)

@@ -505,6 +505,19 @@ def test_an_inverse_in_float32_has_its_precision_at_any_scale(blocks, scale, rng
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_coefficients_of_any_point_in_the_row_space_have_its_scores(rng, n_classes, weighted, intercept):
+    X = rng.normal(size=(20, 50)) * np.geomspace(1e-2, 1e2, 50) + 3
+    codes = (np.arange(len(X)) % n_classes).astype(np.int32)
+    weights = rng.random(len(X)) if weighted else None
+    space = likelihood.RowSpace(likelihood.Likelihood(X, codes, n_classes, weights, 0.1, intercept, 1), 1)
+    theta = rng.normal(size=space.shape) * [*[1] * space.d, intercept]
+    coef, b = space.coefficients(theta)
+    np.testing.assert_allclose(X @ coef.T + b, space.row_scores(theta), rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("shape", [(200, 5), (20, 50)])
 def test_a_point_of_one_penalty_is_that_of_another(n_classes, shape, rng):
     X = rng.normal(size=shape) * np.geomspace(0.1, 10, shape[1]) + 3

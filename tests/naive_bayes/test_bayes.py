@@ -224,6 +224,7 @@ def test_threads_change_no_bit(rng, name, monkeypatch):
     X, y = rows(rng, name, 3001, 5)
     monkeypatch.setattr(class_sums, "_SPAN", 1 << 10)
     monkeypatch.setattr(class_sums, "_THREAD_WORK", 0)
+    monkeypatch.setattr(blocks, "_THREAD_WORK", 0)
     monkeypatch.setattr(blocks, "_FIRST_WORK", 0)
     monkeypatch.setattr(blocks, "_THREAD_SECONDS", 1e-9)
     monkeypatch.setattr(blocks, "_RANGE_WORK", 1000)

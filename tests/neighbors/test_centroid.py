@@ -129,6 +129,7 @@ def test_threads_and_ranges_change_no_bit(rng, monkeypatch):
     expected = NearestCentroid(n_jobs=1).fit(X, y)
     labels = expected.predict(X)
     monkeypatch.setattr(moments, "_RANGE_NUMBERS", 1000)
+    monkeypatch.setattr(blocks, "_THREAD_WORK", 0)
     monkeypatch.setattr(blocks, "_FIRST_WORK", 0)
     monkeypatch.setattr(blocks, "_THREAD_SECONDS", 1e-9)
     monkeypatch.setattr(blocks, "_RANGE_WORK", 1000)
