@@ -475,8 +475,9 @@ class LogisticRegression(OnDask):
     """Logistic regression, on Dask: `fastclf.LogisticRegression`, bit for bit, with two exceptions.
 
     The solver runs in the client, and each of its steps is a round, in which a worker sums its rows. Before, rows are
-    moved once, if need be, so that each worker has consecutive rows. If X has fewer dense rows than columns, the client
-    collects X. With an L1 penalty it collects the columns in use where coordinate descent goes over columns.
+    moved once, if need be, so that each worker has consecutive rows. If X has fewer dense rows than columns, or sparse
+    rows that are at most half as many as its 4096 columns or more, the client collects X. With an L1 penalty it
+    collects the columns in use where coordinate descent goes over columns.
 
     In two cases only the optimum is the same, to `tol`: for sparse X with three classes or more, because the plain fit
     then adds up whole columns; and for more than 8 million scores, one for each dense row and class, if the plain fit
@@ -494,7 +495,13 @@ class LogisticRegression(OnDask):
         if model.class_weight is not None:
             factor = class_factors(model.class_weight, classes, sizes_of(shards))
         rows = ShardRows(shards, factor)
-        if len(rows) < rows.shape[1] and not rows.sparse:
+        n_outputs = 1 if len(classes) == 2 else len(classes)
+        few = (
+            model._goes_by_rows(rows.shape, rows.size, n_outputs, strength)
+            if rows.sparse
+            else len(rows) < rows.shape[1]
+        )
+        if few:
             held, codes, weights = rows.here()
             [fit] = path_of([model], [strength], held, codes, len(classes), weights)
         else:

@@ -27,6 +27,7 @@ from .minimisers import (
     quasi_newton_points,
 )
 from .scores import SparsifiableClassifier, as_dense, in_order_for
+from .sparse_row_space import SparseRowSpace, fits_sparse_row_space, is_safe
 from .warm_path import WarmPath
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
@@ -128,9 +129,11 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
     a fit is a few passes by Newton's method. Otherwise it is some dozens of passes by L-BFGS, preconditioned by second
     derivatives on a sample of the rows: all of them if there are few parameters, otherwise the diagonal block of each
     class, or the mean of these blocks; with more than 1024 columns only their diagonal. If there are many rows, a
-    sample is fitted first. If there are fewer dense rows than columns, X is first reduced to n columns. Memory beyond X
-    is O(n K), the second derivatives and their sums on each thread, about 100 MB at most, and 20 vectors of K d
-    numbers. X is not converted; sparse rows stay sparse. Where classes lie apart, second derivatives at the start say
+    sample is fitted first. If there are fewer dense rows than columns, X is first reduced to n columns. With at least
+    4096 columns, and twice as many as sparse rows, L-BFGS goes by n numbers for each class, of which the weights are
+    combinations of the rows, and needs no vectors of d numbers for its history. Memory beyond X is O(n K), the second
+    derivatives and their sums on each thread, about 100 MB at most, and 20 vectors of K d numbers, or 40 of K n and a
+    copy of X. X is not converted; sparse rows stay sparse. Where classes lie apart, second derivatives at the start say
     little about those at the optimum: after the first step the preconditioner is damped, and slow steps of L-BFGS give
     way to truncated Newton's method, whose lengths of steps are found from the scores of the rows alone.
 
@@ -306,6 +309,14 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
             return newton_points(problem, theta, self.tol)
         return quasi_newton_points(problem, theta, self.tol)
 
+    def _goes_by_rows(self, shape, size, n_outputs, strength):
+        """Whether a fit to sparse rows goes by a `SparseRowSpace`, which takes no start and has one solver.
+
+        size: the number of entries; strength: the L2 and L1 penalties.
+        """
+        free = self.solver not in ("gradient", "liblinear") and not self.warm_start
+        return free and strength[0] > 0 and strength[1] == 0 and fits_sparse_row_space(shape, size, n_outputs)
+
     def _softmax_scores(self, X):
         """A score for each class, shifted for each row so that its largest score is 0."""
         return map_rows(_below_largest, self._asked_scores(X))
@@ -443,7 +454,12 @@ def path_of(models, strengths, rows, codes, n_classes, weights, likelihood=Likel
             problem = likelihood(rows, codes, n_classes, weights, l2, bool(model.fit_intercept), threads, l1)
             if problem.fits_row_space and model.solver != "gradient":
                 problem = RowSpace(problem, threads)
-            points = model._points(problem, model._start(problem))
+            alone = len(models) == 1 and likelihood is Likelihood and problem.sparse
+            if alone and model._goes_by_rows(problem.X.shape, rows.size, problem.K, (l2, l1)) and is_safe(problem):
+                problem = SparseRowSpace(problem)
+                points = problem.points(model.tol)
+            else:
+                points = model._points(problem, model._start(problem))
         if model.solver == "liblinear" and not l1:
             # scikit-learn's solver of this name counts steps of Newton's method
             points = ended_by_newton(problem, points, model.max_iter, model.tol)
