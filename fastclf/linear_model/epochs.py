@@ -25,7 +25,8 @@ kernels = _simd.load("linear_model._perceptron")
 
 # _FIRST_PRODUCTS: the number of multiplications for the first range of samples of an epoch, about 1 ms of work.
 # _LOGGED_SAMPLES: the largest number of samples in a range if their mistakes are logged.
-_FIRST_PRODUCTS = 1 << 20
+# _THREAD_WORK: epochs of fewer multiplications are left to the calling thread, which takes less time than to wake others.
+_FIRST_PRODUCTS, _THREAD_WORK = 1 << 20, 1 << 18
 _LOGGED_SAMPLES = 1 << 16
 # The number of scores and features in a block of rows whose losses are computed together; a sparse row counts as
 # _SPARSE_LENGTH features.
@@ -227,6 +228,7 @@ def train(samples, members, held_out, plan, learners, threads, progress):
 
     held_out: the rows whose error replaces the loss in the stopping rule, or None.
     """
+    threads = threads if samples.data.size * len(learners) >= _THREAD_WORK else 1
     size = 1 if plan.average in ("pocket", "voted") else -(-len(learners) // threads)
     groups = [learners[i : i + size] for i in range(0, len(learners), size)]
     squares = [np.zeros(1) for _ in groups]

@@ -11,6 +11,9 @@ from . import _presort
 # A sorted list may leave out the rows with a certain value if more than this share of all rows have the value.
 _COMMON = 0.25
 
+# Fewer cells (row, column) than this are sorted by the calling thread, in less time than others are woken.
+_THREAD_CELLS = 1 << 15
+
 # The number of rows that are sorted before the first check for Ctrl-C, and the largest number between two checks.
 _ROWS, _MOST_ROWS = 1 << 18, 1 << 21
 
@@ -110,7 +113,7 @@ class Sorted:
                     return
                 yield
 
-        run(work, blocks_of(d, 8, threads), threads)
+        run(work, blocks_of(d, 8, threads), threads if n * d >= _THREAD_CELLS else 1)
         self.cells_a_row = d
         short = leave_out and self.common[0] >= 0
         if np.any(short):

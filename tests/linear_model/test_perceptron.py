@@ -88,6 +88,7 @@ def test_ranges_threads_and_levels_change_no_bit(rng, monkeypatch, kind, dtype):
         return [array for model in fits for array in (model.coef_, model.intercept_, model.decision_function(X[:9]))]
 
     expected = answers(1)
+    monkeypatch.setattr(epochs, "_THREAD_WORK", 0)
     for level in _simd.available():
         monkeypatch.setattr(epochs, "kernels", _simd.load("linear_model._perceptron", level))
         for n_jobs in (1, 3):

@@ -156,6 +156,7 @@ def test_two_splits_of_iris_leave_50_54_and_46_rows_with_6_errors():
 @pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])
 def test_threads_and_pieces_change_nothing(rng, monkeypatch, limits, kind):
     X, y = rng.standard_normal((3000, 5)).round(2), rng.integers(0, 3, 3000)
+    monkeypatch.setattr(sorted_columns, "_THREAD_CELLS", 0)
     trees = []
     for threads, cells in itertools.product([1, 3], [1 << 22, 1 << 9]):
         monkeypatch.setattr(growth, "_MANY_CELLS", cells)
