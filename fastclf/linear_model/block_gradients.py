@@ -18,7 +18,7 @@ _END, ENOUGH = 1e-10, 5e-10
 
 # C has at most _COLUMNS columns, and the square of their number is at most the share _SHARE of the number of entries
 # of X, so that a product with the matrix C'C takes less time than a product with X.
-_COLUMNS, _SHARE = 256, 1 / 8
+_COLUMNS, _SHARE = 256, 1 / 2
 
 # C is empty if the sum of the squares of its entries, before means are subtracted, is above this multiple of alpha: the
 # rounding errors grow with the square of the condition number of F.
@@ -50,7 +50,7 @@ class Split:
         self.C = A.of_columns(np.flatnonzero(large)) if large.any() else None
         self.B = A.of_columns(np.flatnonzero(~large)) if not large.all() else None
         if self.C is not None:
-            self.gram = self.C.column_products()
+            self.gram = self.C.dense_products()
             self.inverse = np.linalg.inv(self.gram + alpha * np.eye(len(self.gram)))
 
     def times(self, P, FP):

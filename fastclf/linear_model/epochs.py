@@ -25,7 +25,7 @@ kernels = _simd.load("linear_model._perceptron")
 
 # _FIRST_PRODUCTS: the number of multiplications for the first range of samples of an epoch, about 1 ms of work.
 # _LOGGED_SAMPLES: the largest number of samples in a range if their mistakes are logged.
-# _THREAD_WORK: epochs of fewer multiplications are left to the calling thread, which takes less time than to wake others.
+# _THREAD_WORK: epochs of fewer multiplications are made by the calling thread, in less time than others are woken.
 _FIRST_PRODUCTS, _THREAD_WORK = 1 << 20, 1 << 18
 _LOGGED_SAMPLES = 1 << 16
 # The number of scores and features in a block of rows whose losses are computed together; a sparse row counts as

@@ -92,12 +92,18 @@ class Unsure(Exception):
 
 
 class Centred:
-    """The operator A = root (X - 1 mean') for a Csr X, without storing A."""
+    """The operator A = root (X - 1 mean') for a Csr X, without storing A.
+
+    `mean` is 0, or the mean of the rows, weighted by the squares of `root`. So A' r = X' (root r - share sum(root r)),
+    with the shares of the rows in the weight: vectors of n numbers are centred, not those of d.
+    """
 
     def __init__(self, X, mean, root, n_jobs, turned=None):
         self.X, self.mean, self.root, self.n_jobs = X, mean, root, n_jobs
         self.turned = transposed(X) if turned is None else turned
-        self.middle = None  # the product of X and the mean of its rows; None until it is first needed
+        self.share = None  # (n, 1): the share of each row in the total weight; None if rows are not centred
+        if mean.any():
+            self.share = (root**2 / np.sum(root**2))[:, None]
 
     @property
     def shape(self):
@@ -105,31 +111,22 @@ class Centred:
 
     def times(self, W):
         """A W for a W of shape (d, k)."""
-        scores = products_with(self.X, W, -(self.mean @ W), self.n_jobs)
+        scores = products_with(self.X, W, np.zeros(W.shape[1]), self.n_jobs)
+        if self.share is not None:
+            scores -= (self.share * scores).sum(axis=0)
         scores *= self.root[:, None]
         return scores
 
     def back(self, R):
         """A' R for an R of shape (n, k)."""
         R = R * self.root[:, None]
-        found = products_with(self.turned, R, np.zeros(R.shape[1]), self.n_jobs)
-        found -= np.outer(self.mean, R.sum(axis=0))
-        return found
+        if self.share is not None:
+            R -= self.share * R.sum(axis=0)
+        return products_with(self.turned, R, np.zeros(R.shape[1]), self.n_jobs)
 
     def square_times(self, V):
-        """AA' V for a V of shape (n, k), without a centred array of d rows."""
-        K = V.shape[1]
-        if K == 1 or min(self.shape) <= K:
-            return self.times(self.back(V))
-        U, none = V * self.root[:, None], np.zeros(K)
-        if self.middle is None:
-            self.middle = products_with(self.X, self.mean[:, None], np.zeros(1), self.n_jobs)
-        found = products_with(self.X, products_with(self.turned, U, none, self.n_jobs), none, self.n_jobs)
-        total = U.sum(axis=0)
-        found += (self.mean @ self.mean) * total - self.middle[:, 0] @ U
-        found -= self.middle * total
-        found *= self.root[:, None]
-        return found
+        """AA' V for a V of shape (n, k)."""
+        return self.times(self.back(V))
 
     def products(self):
         """The matrix AA', or A'A if A has fewer columns than rows."""
@@ -167,6 +164,13 @@ class Centred:
         """The operator that has only these columns of A."""
         turned = self.turned[columns]
         return Centred(transposed(turned), self.mean[columns], self.root, self.n_jobs, turned)
+
+    def dense_products(self):
+        """The matrix A'A, by a dense copy of A'."""
+        turned = np.asarray(self.turned, np.float64)
+        turned -= self.mean[:, None]
+        turned *= self.root
+        return aside_if_slow(len(turned) * turned.size // 2, _square, turned)
 
     def gradients_limit(self, n_targets):
         """The number of steps of conjugate gradients that take as long as the products and their factor."""

@@ -16,7 +16,7 @@ from .._validation import as_array, as_matrix, as_sample_weight, described, enco
 from ..sums.blocks import added, over_rows
 from ..sums.class_sums import as_number_rows, class_count_spans, column_sum_spans, require_finite, span_bounds
 from ..sums.layout import by_column
-from ..sums.screens import screen_for
+from ..sums.screens import is_worth_screening, screen_for
 from .joints import add_linear, decide, normalise, require_positive, row_work
 
 # The largest number of folds for which the fit without a fold comes from the merged statistics of the other folds; two
@@ -454,7 +454,7 @@ class DiscreteBayes(NaiveBayesBase):
 
     def _screen(self, X, form, begin, codes):
         """A function that decides by screens in float32, and by log joints where these are near; None if it is slow."""
-        if form.always is not None and form.always.any():
+        if not is_worth_screening(X, form.coef) or (form.always is not None and form.always.any()):
             return None
 
         def exact(rows):

@@ -25,7 +25,8 @@ def test_products_are_those_of_dense_rows(rng, shape, monkeypatch):
     X = text(rng, *shape)[0]
     rows = as_csr(X, "test")
     np.testing.assert_allclose(row_gram.products_of(rows, row_gram.transposed(rows)), (X @ X.T).toarray(), rtol=1e-13)
-    root, mean = rng.random(shape[0]), rng.random(shape[1])
+    root = rng.random(shape[0])
+    mean = root**2 @ X.toarray() / np.sum(root**2)
     A = root[:, None] * (X.toarray() - mean)
     centred = row_gram.Centred(rows, mean, root, 1)
     products = A @ A.T if shape[0] <= shape[1] else A.T @ A
@@ -117,7 +118,8 @@ def test_conjugate_gradients_with_too_few_steps_leave_the_problem_to_a_factor(rn
 def test_the_preconditioner_and_the_rest_are_the_matrix(rng, monkeypatch, alpha, scale):
     """The product of AA' + alpha I from the two parts, for any number of columns in the preconditioner."""
     X = text(rng, 60, 300)[0] * scale
-    rows, root, mean = as_csr(X, "test"), rng.random(60) + 0.5, rng.random(300)
+    rows, root = as_csr(X, "test"), rng.random(60) + 0.5
+    mean = root**2 @ X.toarray() / np.sum(root**2)
     dense = root[:, None] * (X.toarray() - mean)
     M, R = dense @ dense.T + alpha * np.eye(60), rng.standard_normal((60, 4))
     A = row_gram.Centred(rows, mean, root, 1)
