@@ -113,7 +113,7 @@ class SparseRowSpace:
         unit = bend * inner(self._share * at.KH, at.KH) / steep + self.penalty if steep > 0 else 1.0
         history = []
         while not at.point.is_optimal(tol):
-            found = at.moved(_direction(at, history, unit, bend * bool(self._outer.bias)))
+            found = at.moved(_direction(at, history, unit, bend))
             if found is None:
                 if not history:
                     return
@@ -148,26 +148,44 @@ class _Place:
 
     def moved(self, direction):
         """The place on the line of a direction (D, K D, its part by c) where the objective is least, or None."""
-        space, (D, KD, part) = self.space, direction
-        slope = inner(self.H, KD) + inner(self.slope_c, part)
+        slope = inner(self.H, direction[1]) + inner(self.slope_c, direction[2])
         if not slope < 0:
             return None
-        change, line = KD + part, {}
-
-        def along(length):
-            loss, R = space._losses(self.KA + self.c + length * change)
-            line["length"], line["losses"] = length, (loss, R)
-            A = self.A + length * D
-            line["objective"] = loss + 0.5 * space.penalty * inner(A, self.KA + length * KD)
-            return inner(R, change) + space.penalty * inner(A, KD)
-
-        at_1 = along(1.0)
-        if not (line["objective"] <= self.point.objective + _ENOUGH * slope and at_1 >= _SHORT * slope):
-            along(best_length(along, slope))
-        if not line["objective"] < self.point.objective + _ROUNDING * abs(self.point.objective):
+        line, before = _Line(self, direction), self.point.objective
+        at_1 = line.slope(1.0)
+        if not (line.objective <= before + _ENOUGH * slope and at_1 >= _SHORT * slope):
+            line.slope(best_length(line.slope, slope))
+        if not line.objective < before + _ROUNDING * abs(before):
             return None
-        length = line["length"]
-        return _Place(space, self.A + length * D, self.KA + length * KD, self.c + length * part, line["losses"])
+        ends = (own + line.length * part for own, part in zip((self.A, self.KA, self.c), direction))
+        return _Place(self.space, *ends, line.losses)
+
+
+class _Line:
+    """The objective on the line from a place, at the length that its slope was computed for last."""
+
+    def __init__(self, place, direction):
+        D, KD, part = direction
+        self.space, self.start, self.change = place.space, place.KA + place.c, KD + part
+        # the penalty at length t is half of these numbers' sum, times 1, 2 t and t^2
+        penalty = place.space.penalty
+        self.squares = penalty * inner(place.A, place.KA), penalty * inner(place.A, KD), penalty * inner(D, KD)
+        self.length = None
+
+    def slope(self, length):
+        """The derivative by the length."""
+        _, once, twice = self.squares
+        if length != self.length:
+            Z = self.change * length
+            Z += self.start
+            self.length, self.losses = length, self.space._losses(Z)
+            self.fall = inner(self.losses[1], self.change)
+        return self.fall + once + length * twice
+
+    @property
+    def objective(self):
+        at_0, once, twice = self.squares
+        return self.losses[0] + 0.5 * (at_0 + self.length * (2 * once + self.length * twice))
 
 
 class _Step:
@@ -184,31 +202,27 @@ def _inner(x, y):
     return inner(x[1], y[0]) + inner(x[2], y[2])
 
 
-def _add(x, factor, y):
-    """Add factor times the vector y to the vector x, in place."""
-    for to, part in zip(x, y):
-        to += factor * part
-
-
 def _direction(at, history, unit, unit_c):
     """Minus the inverse of the curvature times the gradient, by the two loops of L-BFGS.
 
     The first estimate of the curvature is `unit` by the weights and `unit_c` by the intercepts.
     """
-    q, shares = [at.H.copy(), at.KH.copy(), at.slope_c.copy()], []
+    q, shares, scale = [-at.H, -at.KH, -at.slope_c], [], 1.0
+    scratch = np.empty_like(at.H)
+
+    def add(factor, vector):
+        for to, part in zip(q, vector):
+            to += np.multiply(part, factor, out=scratch if part.ndim > 1 else None)
+
     for each in reversed(history):
         share = _inner(each.step, q) / each.product
         shares.append(share)
-        _add(q, -share, each.change)
-    units = unit, unit, unit_c or 1.0
-    scale = 1.0
+        add(-share, each.change)
     if history:
-        last = history[-1]
-        scale = last.product / _inner(last.change, [part / own for part, own in zip(last.change, units)])
-    for part, own in zip(q, units):
+        last = history[-1].change
+        scale = history[-1].product / (inner(last[0], last[1]) / unit + inner(last[2], last[2]) / unit_c)
+    for part, own in zip(q, (unit, unit, unit_c)):
         part *= scale / own
     for each, share in zip(history, reversed(shares)):
-        _add(q, share - _inner(each.change, q) / each.product, each.step)
-    for part in q:
-        np.negative(part, out=part)
+        add(share - _inner(each.change, q) / each.product, each.step)
     return q
