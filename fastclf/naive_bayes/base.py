@@ -438,14 +438,16 @@ class DiscreteBayes(NaiveBayesBase):
             require_finite(X, type(self).__name__)
 
     def _decided(self, X):
-        if isinstance(X, Csr) or type(self)._joint is not DiscreteBayes._joint:
+        # a block has at least as many rows as X has columns, so that the coefficients, which are copied for it, do not
+        # count
+        n_classes, size = len(self.classes_), max(_JOINTS // len(self.classes_), X.shape[1])
+        few = len(X) <= size and not is_worth_screening(X, n_classes)
+        if few or isinstance(X, Csr) or type(self)._joint is not DiscreteBayes._joint:
             return super()._decided(X)
         form, codes = self._linear(), np.empty(len(X), np.intp)
         begin = self._begin() + form.constant
-        decide_rows = self._screen(X, form, begin, codes) or self._by_blocks(X, form, begin, codes)
-        if decide_rows is None:
-            return super()._decided(X)
-        totals = over_rows(decide_rows, X, row_work(len(begin)), self.n_jobs)
+        decide_rows = self._screen(X, form, begin, codes) or self._by_blocks(X, form, begin, codes, size)
+        totals = over_rows(decide_rows, X, row_work(n_classes), self.n_jobs)
         self._require_sound(X, sum(totals))
         return codes
 
@@ -453,8 +455,8 @@ class DiscreteBayes(NaiveBayesBase):
     # finite if a log joint is not.
 
     def _screen(self, X, form, begin, codes):
-        """A function that decides by screens in float32, and by log joints where these are near; None if it is slow."""
-        if not is_worth_screening(X, form.coef) or (form.always is not None and form.always.any()):
+        """A function that decides by screens in float32, and by log joints where these are near; or None."""
+        if not is_worth_screening(X, len(begin)) or (form.always is not None and form.always.any()):
             return None
 
         def exact(rows):
@@ -470,13 +472,8 @@ class DiscreteBayes(NaiveBayesBase):
         screen = screen_for(X, coef, intercept, exact, **more)
         return None if screen is None else lambda start, stop: screen.choose(start, stop, codes)
 
-    def _by_blocks(self, X, form, begin, codes):
-        """A function that decides by the log joints of a block, which would take long to write to memory; or None."""
-        # a block has at least as many rows as X has columns, so that the coefficients, which are copied for it, do not
-        # count
-        size = max(_JOINTS // len(self.classes_), X.shape[1])
-        if len(X) <= size:
-            return None
+    def _by_blocks(self, X, form, begin, codes, size):
+        """A function that decides by the log joints of `size` rows: those of all would take long to write to memory."""
 
         def decide_rows(start, stop):
             total = 0.0

@@ -76,16 +76,16 @@ def _rounded(rows):
     return rows.astype(np.float32, copy=False)
 
 
-def is_worth_screening(X, coef):
-    """Whether rows X and coefficients (n_classes, d) are so many that a Screen is faster than exact scores."""
-    n_classes, d = coef.shape
-    many = n_classes >= _MANY_CLASSES and len(X) * coef.size >= _LEAST_PRODUCTS and d < _MOST_COLUMNS
+def is_worth_screening(X, n_classes):
+    """Whether rows X and classes are so many that a Screen is faster than exact scores."""
+    n, d = X.shape
+    many = n_classes >= _MANY_CLASSES and n * d * n_classes >= _LEAST_PRODUCTS and d < _MOST_COLUMNS
     return many and not isinstance(X, Csr)
 
 
 def screen_for(X, coef, intercept, exact, as_floats=_rounded):
     """A Screen that chooses classes of the rows X, or None if `is_worth_screening` or the numbers forbid it."""
-    if not is_worth_screening(X, coef):
+    if not is_worth_screening(X, len(coef)):
         return None
     norm, largest = _largest_norm(coef), float(np.abs(intercept).max())
     if not (norm < _LARGEST_SCREENED and largest < _LARGEST_SCREENED):
