@@ -9,7 +9,7 @@ from scipy import sparse
 
 import fastclf
 import fastclf.dask.logistic
-from fastclf.linear_model import likelihood, minimisers
+from fastclf.linear_model import likelihood, minimisers, sparse_row_space
 
 N = 20_011
 RNG = np.random.default_rng(7)
@@ -77,6 +77,14 @@ def test_sparse_rows_keep_the_bits_of_two_classes_and_the_optimum_of_more(cluste
     assert local.gradient_norm_ <= 1e-8
     np.testing.assert_allclose(local.coef_, own.coef_, rtol=1e-5, atol=1e-7)
     assert abs(local.log_likelihood_ - own.log_likelihood_) <= 1e-9 * abs(own.log_likelihood_)
+
+
+@pytest.mark.parametrize("y", [Y == "bee", Y], ids=["two classes", "three"])
+def test_few_sparse_rows_are_collected_and_keep_the_bits(cluster, monkeypatch, y):
+    monkeypatch.setattr(sparse_row_space, "_COLUMNS", 1)
+    monkeypatch.setattr(sparse_row_space, "_TIMES", 0)
+    for weight in (None, WEIGHT):
+        same_state(*fitted(cluster, sparse.csr_array(X * (X > 3.5)), y, SIZES["7 partitions"], weight))
 
 
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
