@@ -544,7 +544,8 @@ def as_generator(random_state):
 def as_seed(random_state, default=None):
     """A seed, an integer of 64 bits. For random_state None it is `default`, or a random one if there is no default."""
     if random_state is None:
-        return int(np.random.default_rng().integers(1 << 63)) if default is None else default
+        # a Generator without a seed would take 20 us to be made
+        return int.from_bytes(os.urandom(8), "little") & _LARGEST if default is None else default
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(1 << 63))
     if hasattr(random_state, "randint"):

@@ -1,5 +1,6 @@
 """Naive Bayes with one distribution for all columns: scikit-learn's estimators, and PoissonNB."""
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -157,6 +158,9 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
 # The number of log probabilities of a block, small enough for a cache.
 _BLOCK_NUMBERS = 1 << 15
 
+# Logarithms are computed one by one if more than this share of counts is not 0.
+_MOST_COUNTED = 1 / 2
+
 # The declaration, for an estimator's table of fitted attributes, of an array with a number for each class and feature.
 _EACH = Array("float64", "n_classes", "n_features")
 
@@ -171,10 +175,20 @@ def _column_blocks(numbers):
     return [slice(start, start + size) for start in range(0, numbers.shape[1], size)]
 
 
-def _smoothed(counts, alpha):
-    """Blocks of counts (n_classes, n_features) + alpha: pairs (slice of columns, sums)."""
-    for columns in _column_blocks(counts):
-        yield columns, counts[:, columns] + (alpha[columns] if np.ndim(alpha) else alpha)
+def _where_counted(function, numbers, out=None):
+    """function(numbers), for numbers (n_classes, n) that grow with counts; `out` may be the numbers themselves.
+
+    The least number of each class, which most features of sparse rows have, is computed once.
+    """
+    least = numbers.min(axis=1, keepdims=True)
+    more = numbers != least
+    if np.count_nonzero(more) > _MOST_COUNTED * numbers.size:
+        return function(numbers, out=out)
+    found = function(numbers[more])
+    out = np.empty_like(numbers) if out is None else out
+    out[...] = function(least)
+    out[more] = found
+    return out
 
 
 def _log_shares(counts, alpha, total):
@@ -183,8 +197,10 @@ def _log_shares(counts, alpha, total):
     Only the blocks of a cache are temporary: new pages of memory take more time than logarithms.
     """
     logs = np.empty(counts.shape, order="F")
-    for columns, part in _smoothed(counts, alpha):
-        logs[:, columns] = log_share(part, total if total.shape[1] == 1 else total[:, columns])
+    log = partial(_where_counted, np.log)
+    for columns in _column_blocks(counts):
+        smoothed = counts[:, columns] + (alpha[columns] if np.ndim(alpha) else alpha)
+        logs[:, columns] = log_share(smoothed, total if total.shape[1] == 1 else total[:, columns], log)
     return logs
 
 
@@ -217,7 +233,7 @@ class MultinomialNB(DiscreteBayes, shortcuts=True):
 
     def _estimate(self, state, alpha):
         counts = state["feature_count_"]
-        total = sum(part.sum(axis=1, keepdims=True) for _, part in _smoothed(counts, alpha))
+        total = counts.sum(axis=1, keepdims=True) + np.broadcast_to(alpha, counts.shape[1]).sum()
         return {"feature_log_prob_": _log_shares(counts, alpha, total)}
 
     def _linear(self):
@@ -375,10 +391,14 @@ class BernoulliNB(DiscreteBayes, shortcuts=True):
 
 def _logs_of_absence(there):
     """log(1 - p) for log p; the minimum with 0 corrects a log p that rounding has made positive."""
-    absent = np.minimum(there, 0)
-    np.negative(np.exp(absent, out=absent), out=absent)
     with np.errstate(divide="ignore"):
-        return np.log1p(absent, out=absent)
+        return _where_counted(_logs_of_rest, np.minimum(there, 0))
+
+
+def _logs_of_rest(logs, out=None):
+    """log(1 - exp(logs))."""
+    out = np.exp(logs, out=out)
+    return np.log1p(np.negative(out, out=out), out=out)
 
 
 def _sums(logs):

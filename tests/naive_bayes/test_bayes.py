@@ -157,6 +157,21 @@ def test_sparse_rows_give_the_answers_of_dense_ones(rng, name, dtype):
     assert (getattr(fastclf, name)().fit(sparse.csr_array(X.shape), y).predict_proba(form(X)) > 0).all()
 
 
+@pytest.mark.parametrize("name", ["BernoulliNB", "ComplementNB", "MultinomialNB"])
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.5])
+@pytest.mark.parametrize("alpha", [1e-3, 2.0])
+@pytest.mark.parametrize("sparse_rows", [False, True])
+def test_any_share_of_counts_of_zero_gives_scikit_learns_answers(rng, name, share, alpha, sparse_rows):
+    X = rng.poisson(3, (90, 900)) * (rng.random((90, 900)) < share)
+    X[:, 0] = 1
+    y = rng.integers(0, 40, 90)
+    if name != "BernoulliNB":  # scikit-learn's takes one number only
+        alpha = alpha * rng.uniform(0.1, 2, 900).round(1)
+    rows = sparse.csr_array(X) if sparse_rows else X
+    ours, theirs = (getattr(module, name)(alpha=alpha).fit(rows, y) for module in (fastclf, naive_bayes))
+    assert_like(ours, theirs, rows[:7])
+
+
 @pytest.mark.parametrize("n_classes", [2, 3, 7, 8, 9, 17])
 @pytest.mark.parametrize("d", [1, 2, 7, 9, 30])
 @pytest.mark.parametrize("order", ["C", "F"])
