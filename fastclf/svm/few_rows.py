@@ -10,13 +10,13 @@ from .._aligned import aligned
 from .._threads import ranges, run
 from .dual import compiled as of_duals
 from .gram import PAD, Gram, padded
-from .small_pairs import compiled
+from .small_pairs import UNSOLVED, compiled
 
 # _SHARE, _LEAST_ROWS: of its kernel matrix a pair computes at most one in _SHARE rows, or _LEAST_ROWS if that is more.
 # _SMALL_SHARE: a small pair computes at most one in _SMALL_SHARE rows, since the pairs of several classes share the
 # values of whole matrices.
 # _STEPS: the most steps for each of these rows.
-_SHARE, _LEAST_ROWS, _SMALL_SHARE, _STEPS = 16, 128, 4, 4
+_SHARE, _LEAST_ROWS, _SMALL_SHARE, _STEPS = 16, 128, 4, 8
 
 # The fewest rows of a pair for which rows of the kernel matrix are computed one by one. With d columns a pair has
 # _TIMES d rows or _LARGE rows at least, since a pair that is given up has computed its rows in vain.
@@ -25,7 +25,7 @@ _FEWEST, _TIMES, _LARGE = 256, 8, 512
 # _CALL, _VISITS: the most multiplications, and the most visits of rows by steps, for a pair in one call of compiled
 # code, so that it takes less than 0.1 s. They limit the number of rows that are computed.
 # _TOGETHER: pairs are added to a call while its pairs take fewer multiplications.
-_CALL, _VISITS, _TOGETHER = 1 << 28, 1 << 26, 1 << 26
+_CALL, _VISITS, _TOGETHER = 1 << 28, 1 << 27, 1 << 26
 
 # The largest share of the cache's memory for panels, and for the rows of a kernel matrix on all threads.
 _MEMORY = 1 / 4
@@ -87,18 +87,20 @@ class FewWork:
         self.places, self.x = np.empty(m, np.int64), np.empty(d, dtype)
 
 
-def solve(pairs, cache_bytes):
+def solve(pairs, cache_bytes, status):
     """Solve those pairs of a `SmallPairs`, also large ones, that few rows of their kernel matrices are enough for.
 
-    Whether a pair is tried, and its solution, depend on its own rows only.
+    status: UNSOLVED, or DOUBTFUL for pairs that float32 has solved. Whether a pair is tried, and its solution, depend
+    on its own rows only.
     """
     problem, gram, found = pairs.problem, pairs.gram, pairs.found
-    # sparse rows have too many columns for panels; a start would need the rows of all its coefficients
+    # sparse rows have too many columns for panels
     if not isinstance(gram, Gram) or gram.X.indptr is not None or problem.nu > 0 or len(problem.Cs) > 1:
         return
     d, sizes = gram.X.n_columns, np.diff(problem.starts)
     fewest = max(_FEWEST, d, min(_LARGE, _TIMES * d))
-    if np.sort(sizes)[-2:].sum() < fewest or found.coef.any():
+    # the start of a user may need the rows of all its coefficients
+    if np.sort(sizes)[-2:].sum() < fewest or (status == UNSOLVED and found.coef.any()):
         return
     room = _MEMORY * cache_bytes / gram.dtype.itemsize
     listed = np.array(problem.pairs)
@@ -106,7 +108,8 @@ def solve(pairs, cache_bytes):
     most = _most_rows(np.maximum(n_rows, 1), d)
     taken = (-(-sizes // gram.wide) * gram.wide * d)[listed].sum(axis=1)
     tried = np.flatnonzero(
-        (n_rows >= fewest)
+        (found.status[0] == status)
+        & (n_rows >= fewest)
         & (sizes[listed] > 0).all(axis=1)
         & (most >= _wanted_rows(n_rows))
         & (np.maximum(taken, most * (n_rows + PAD)) <= room)

@@ -11,7 +11,7 @@ from .._threads import require_verbose, run
 from . import few_rows, nu, small_pairs, smo
 from .dual import HARD, PROOF, Dual, add
 from .pair_scores import fit_sigmoid, pair_scores, pairs_of
-from .small_pairs import SLOW, SOLVED, STOPPED, UNSOLVED, SmallPairs
+from .small_pairs import DOUBTFUL, SLOW, SOLVED, STOPPED, UNSOLVED, SmallPairs
 
 # The number of folds of the cross-validation from which Platt's sigmoids are fitted.
 _FOLDS = 5
@@ -266,8 +266,7 @@ def solve_all(problem, options, found, watch):
     for number, gram in enumerate(small_pairs.grams(problem, found)):
         largest = limits_of(options, gram.dtype, 1, 1).largest_set
         small = SmallPairs(problem, gram, found, options["threads"], watch)
-        if number == 0:
-            few_rows.solve(small, options["cache_bytes"])
+        few_rows.solve(small, options["cache_bytes"], UNSOLVED if number == 0 else DOUBTFUL)
         small.solve(largest, options["cache_bytes"])
     n_Cs, solved = len(problem.Cs), found.n_solved()
     sizes = np.diff(problem.starts)[np.array(problem.pairs)].sum(axis=1)

@@ -106,7 +106,7 @@ class SmallPairs:
         found.rounding, found.patience = gram.rounding(), patience(problem)
 
     def solve(self, limit, cache_bytes):
-        """Solve the pairs of at most `limit` rows whose status is unsolved or doubtful."""
+        """Solve the pairs of at most `limit` rows whose status is unsolved or, in float64, doubtful."""
         sizes = np.diff(self.problem.starts)
         pairs = np.array(self.problem.pairs)
         rows = sizes[pairs].sum(axis=1)
@@ -114,8 +114,10 @@ class SmallPairs:
         self.found.status[:, rows == 0] = SOLVED
         # for each pair of classes, the index of the first C whose problem is still to be solved
         first = self.found.n_solved()
-        status = self.found.status[np.minimum(first, len(self.found.status) - 1), np.arange(len(pairs))]
-        wanted = (rows <= limit) & ((status == UNSOLVED) | (status == DOUBTFUL))
+        at = np.minimum(first, len(self.found.status) - 1), np.arange(len(pairs))
+        again = (self.found.status[at] == DOUBTFUL) & (self.gram.dtype == np.float64)
+        wanted = (rows <= limit) & ((self.found.status[at] == UNSOLVED) | again)
+        n_steps = self.found.n_steps[at] * again
         numbers = np.column_stack([pairs, np.arange(len(pairs)), first])[wanted]
         groups = grouped(sizes)
         squares = sum(sum(sizes[group]) ** 2 for group in groups) * self.gram.dtype.itemsize
@@ -123,6 +125,7 @@ class SmallPairs:
             run(self.alone, numbers[np.argsort(-rows[wanted], kind="stable")], 1 if len(pairs) == 1 else self.threads)
         elif len(numbers):
             self._by_groups(groups, numbers, _CROSS_SHARE * cache_bytes)
+        self.found.n_steps[at] += n_steps * wanted
 
     def alone(self, number):
         """A generator: solve a pair by itself; number: (a, b, number of the pair, number of C)."""

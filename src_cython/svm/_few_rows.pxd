@@ -15,7 +15,7 @@ cdef enum:
     SIDE_BY_SIDE = 8    # the number of SIMD vectors in each line of a panel
     # a pair is given up if its violation, which is 2 before the first step, is still above 1 when this number of rows
     # of its kernel matrix has been computed: it would need many more
-    TRIAL = 16
+    TRIAL = 64
 
 # Pointers to the arrays of a `few_rows.Panels`, and its numbers; kernels only read these arrays. All are float or all
 # double.

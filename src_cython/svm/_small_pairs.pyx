@@ -13,7 +13,7 @@ from svm._dual cimport (
     N_ARRAYS, N_PROOFS, VIOLATION, dual_t, ends_t, make_feasible, place,
     padded, place_all, prove, prove_at, rescale, row_to_balance, set_arrays, set_bounds,
 )
-from svm._few_rows cimport SIDE_BY_SIDE, descend_on_few, few_t, panels_t
+from svm._few_rows cimport SIDE_BY_SIDE, descend_on_few, few_t, kernel_row, panels_t
 from svm._shrinking cimport add_row, limits_t, scratch_t, solve
 from svm._steps cimport entry, find_ends, row_of
 from svm._within cimport (
@@ -362,20 +362,23 @@ cdef void solve_pairs(
 
 
 cdef void set_up(dual_t* d, const pair_t* pair, const double* diagonal_a, const double* diagonal_b) noexcept nogil:
-    """Set up the problem of a pair whose coefficients are 0."""
+    """Set up the problem of a pair, with its coefficients, and the gradient that belongs to coefficients 0."""
     cdef Py_ssize_t i
+    memcpy(d.coef, pair.coef_a, pair.n_a * sizeof(double))
+    memcpy(d.coef + pair.n_a, pair.coef_b, pair.n_b * sizeof(double))
     for i in range(d.n):
         d.y[i] = pair.sign_a if i < pair.n_a else -pair.sign_a
-        d.coef[i], d.f[i] = 0, -d.y[i]
+        d.f[i] = -d.y[i]
         d.diagonal[i] = diagonal_a[i] if i < pair.n_a else diagonal_b[i - pair.n_a]
     set_all_bounds(d, pair)
+    make_feasible(d)
     place_all(d)
 
 
 cdef void try_pair(
     const pairs_t* pairs, const int64_t* number, double* arrays, few_t* few, Py_ssize_t steps, const vec* like
 ) noexcept nogil:
-    """Solve a pair if few rows of its kernel matrix are enough; else its solution stays as it is.
+    """Go on with a pair if few rows of its kernel matrix are enough; else its solution stays as it is.
 
     number: (a, b, its number among all pairs, the most rows of its kernel matrix). steps: the most steps for each of
     these rows. like: not read; its type is that of the kernel values.
@@ -383,7 +386,8 @@ cdef void try_pair(
     cdef dual_t d
     cdef pair_t pair = as_pair(pairs, number[0], number[1], 0)
     cdef ends_t ends
-    cdef Py_ssize_t p = number[2], made
+    cdef Py_ssize_t p = number[2], i, n_support = 0
+    cdef const vec* Ki
     cdef double over, gained = 0
     few.a, few.b, few.n_a, few.n_b, few.n = number[0], number[1], pair.n_a, pair.n_b, 0
     few.most = number[3]
@@ -392,13 +396,22 @@ cdef void try_pair(
     set_up(&d, &pair, few.panels.diagonal + pairs.start[few.a], few.panels.diagonal + pairs.start[few.b])
     few.ld = d.ld
     memset(few.places, -1, d.n * sizeof(int64_t))
-    made = descend_on_few(&d, few, pairs.tol, min(steps * few.most, pairs.max_iter), &gained, like)
+    for i in range(d.n):
+        n_support += d.coef[i] != 0
+    if n_support > few.most:
+        return
+    for i in range(d.n):
+        if d.coef[i] != 0:
+            Ki = kernel_row(few, i, like)
+            add_row(&d, Ki, d.coef[i])
+    steps = descend_on_few(&d, few, pairs.tol, min(steps * few.most, pairs.max_iter - pairs.n_steps[p]), &gained, like)
     ends = find_ends(&d)
     pairs.proof[N_PROOFS * p + VIOLATION] = ends.most - ends.least
-    if ends.most - ends.least > pairs.tol or row_to_balance(&d, &over) >= 0 or is_doubtful(pairs, &d, pairs.tol):
+    if ends.most - ends.least > pairs.tol or row_to_balance(&d, &over) >= 0:
         return
     prove(&d, ends, pairs.proof + N_PROOFS * p)
-    pairs.n_steps[p], pairs.status[p] = made, SOLVED
+    pairs.n_steps[p] += steps
+    pairs.status[p] = DOUBTFUL if is_doubtful(pairs, &d, pairs.tol) else SOLVED
     memcpy(pair.coef_a, d.coef, pair.n_a * sizeof(double))
     memcpy(pair.coef_b, d.coef + pair.n_a, pair.n_b * sizeof(double))
 
@@ -484,7 +497,7 @@ cdef panels_t as_panels(panels):
 
 
 def solve_by_few_rows(pairs, panels, const int64_t[:, ::1] numbers, work, Py_ssize_t steps):
-    """Solve those pairs of a list that few rows of their kernel matrices are enough for.
+    """Go on with those pairs of a list that few rows of their kernel matrices are enough for.
 
     pairs: a `pairs.Solutions`. panels: a `few_rows.Panels`. numbers: for each pair (a, b, its number among all pairs,
     the most rows of its kernel matrix). work: a `few_rows.FewWork`. steps: the most steps for each of these rows.

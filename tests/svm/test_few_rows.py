@@ -6,6 +6,7 @@ from scipy.sparse import csr_array
 
 from fastclf import SVC
 from fastclf.svm import few_rows
+from fastclf.svm.small_pairs import SOLVED
 
 KERNELS = [
     {"kernel": "linear"},
@@ -27,10 +28,11 @@ def solved(monkeypatch):
     """A list to which each fit adds the numbers of the pairs of classes that `few_rows` has solved."""
     numbers = []
 
-    def watched(pairs, cache_bytes):
+    def watched(pairs, cache_bytes, status):
         before = pairs.found.status[0].copy()
-        solve(pairs, cache_bytes)
-        numbers.extend(np.flatnonzero(pairs.found.status[0] != before))
+        solve(pairs, cache_bytes, status)
+        after = pairs.found.status[0]
+        numbers.extend(np.flatnonzero((after == SOLVED) & (after != before)))
 
     solve = few_rows.solve
     monkeypatch.setattr(few_rows, "solve", watched)
@@ -48,12 +50,35 @@ def test_classes_that_lie_apart_have_the_machines_of_the_whole_matrix(
     model = SVC(tol=1e-4, decision_function_shape="ovo", **options).fit(X, y)
     assert len(solved) == len(model.violations_)
     assert model.violation_ <= 1e-4
-    monkeypatch.setattr(few_rows, "solve", lambda pairs, cache_bytes: None)
+    monkeypatch.setattr(few_rows, "solve", lambda pairs, cache_bytes, status: None)
     other = SVC(tol=1e-4, decision_function_shape="ovo", **options).fit(X, y)
     assert np.allclose(model.dual_objective_, other.dual_objective_, rtol=1e-3, atol=0)
     if options["kernel"] != "sigmoid":  # which is no inner product, so that there may be several optima
         assert np.allclose(model.decision_function(X), other.decision_function(X), rtol=0, atol=5e-3)
     assert (model.predict(X) == other.predict(X)).all()
+
+
+@pytest.mark.levels
+@pytest.mark.parametrize(("gap", "C"), [(5, 1000.0), (4, 100.0)])
+def test_solutions_that_float32_leaves_doubtful_are_confirmed_by_few_rows_in_float64(rng, solved, monkeypatch, gap, C):
+    y = rng.integers(0, 2, 1500)
+    X = gap * y[:, None] * np.array([1, 0.5, 0, 0, 0, 0]) + rng.standard_normal((1500, 6))
+    types, solve = [], few_rows.solve
+
+    def watched(pairs, cache_bytes, status):
+        solve(pairs, cache_bytes, status)
+        if pairs.found.status[0, 0] == SOLVED:
+            types.append(pairs.gram.dtype.name)
+
+    monkeypatch.setattr(few_rows, "solve", watched)
+    model = SVC(C=C, gamma=0.05).fit(X, y)
+    assert types == ["float64"]
+    assert solved == [0]
+    assert model.violation_ <= 1e-3
+    monkeypatch.setattr(few_rows, "solve", lambda pairs, cache_bytes, status: None)
+    other = SVC(C=C, gamma=0.05).fit(X, y)
+    assert np.allclose(model.dual_objective_, other.dual_objective_, rtol=1e-5, atol=0)
+    assert min(model.n_iter_[0], other.n_iter_[0]) > len(model.support_)  # those in float32 count, too
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
@@ -113,7 +138,7 @@ def test_pairs_that_overlap_have_the_same_bits_as_if_they_had_not_been_tried(rng
     X, y = rng.standard_normal((2000, 6)), rng.integers(3, size=2000)
     model = SVC().fit(X, y)
     assert solved == []
-    monkeypatch.setattr(few_rows, "solve", lambda pairs, cache_bytes: None)
+    monkeypatch.setattr(few_rows, "solve", lambda pairs, cache_bytes, status: None)
     other = SVC().fit(X, y)
     assert model.dual_coef_.tobytes() == other.dual_coef_.tobytes()
     assert (model.n_iter_ == other.n_iter_).all()
