@@ -226,9 +226,8 @@ def small_pair(model, p, facts, first, second):
     for number, gram in enumerate(small_pairs.grams(problem, found)):
         largest = pairs.limits_of(options, gram.dtype, 1, 1).largest_set
         small = SmallPairs(problem, gram, found, 1, watch)
-        if number == 0:
-            few_rows.solve(small, options["cache_bytes"])
-        if len(problem.rows) <= largest and found.status[0, p] in (UNSOLVED, DOUBTFUL):
+        few_rows.solve(small, options["cache_bytes"], UNSOLVED if number == 0 else DOUBTFUL)
+        if len(problem.rows) <= largest and small.takes(found.status[0, p]):
             run(small.alone, [np.array([*pair, p, 0])], 1)
     return _solution(found, p, pair)
 

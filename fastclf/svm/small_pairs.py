@@ -114,10 +114,8 @@ class SmallPairs:
         self.found.status[:, rows == 0] = SOLVED
         # for each pair of classes, the index of the first C whose problem is still to be solved
         first = self.found.n_solved()
-        at = np.minimum(first, len(self.found.status) - 1), np.arange(len(pairs))
-        again = (self.found.status[at] == DOUBTFUL) & (self.gram.dtype == np.float64)
-        wanted = (rows <= limit) & ((self.found.status[at] == UNSOLVED) | again)
-        n_steps = self.found.n_steps[at] * again
+        status = self.found.status[np.minimum(first, len(self.found.status) - 1), np.arange(len(pairs))]
+        wanted = (rows <= limit) & self.takes(status)
         numbers = np.column_stack([pairs, np.arange(len(pairs)), first])[wanted]
         groups = grouped(sizes)
         squares = sum(sum(sizes[group]) ** 2 for group in groups) * self.gram.dtype.itemsize
@@ -125,7 +123,10 @@ class SmallPairs:
             run(self.alone, numbers[np.argsort(-rows[wanted], kind="stable")], 1 if len(pairs) == 1 else self.threads)
         elif len(numbers):
             self._by_groups(groups, numbers, _CROSS_SHARE * cache_bytes)
-        self.found.n_steps[at] += n_steps * wanted
+
+    def takes(self, status):
+        """Whether pairs of a status are gone on with: those that float32 has left doubtful are for float64."""
+        return (status == UNSOLVED) | ((status == DOUBTFUL) & (self.gram.dtype == np.float64))
 
     def alone(self, number):
         """A generator: solve a pair by itself; number: (a, b, number of the pair, number of C)."""
@@ -177,12 +178,13 @@ class SmallPairs:
         sizes = np.diff(self.problem.starts)
         work = PairWork(int(sizes[numbers[:, :2]].sum(axis=1).max()), self.gram.dtype, tiles.whole is None)
         looks = _LOOKS_WATCHED if self.watch.is_asked else _LOOKS
-        done = False
+        at, done = (numbers[:, 3], numbers[:, 2]), False
+        before = np.where(self.found.status[at] == DOUBTFUL, self.found.n_steps[at], 0)
         while not done:
             done = compiled.solve_list(self.found, tiles, numbers, work, looks)
-            at = min(work.position[0], len(numbers) - 1)
-            self.tell(numbers[at, 2])
+            self.tell(numbers[min(work.position[0], len(numbers) - 1), 2])
             yield
+        self.found.n_steps[at] += before
 
     def tell(self, p):
         """Report the progress of pair number p of classes to the `Watch`, which may end the fit."""
