@@ -62,7 +62,7 @@ class Tiles:
 class PairWork(Work):
     """Scratch space for pairs of at most m rows.
 
-    position : ndarray of shape (4,), int64
+    position : ndarray of shape (5,), int64
         Where the next call goes on, as a `position_t`; changed by compiled code.
     K : ndarray
         Space for the kernel matrix of a pair that copies it from tiles (`gathers`).
@@ -72,7 +72,7 @@ class PairWork(Work):
 
     def __init__(self, m, dtype, gathers):
         super().__init__(m, dtype)
-        self.position = np.zeros(4, np.int64)
+        self.position = np.zeros(5, np.int64)
         self.K = np.empty(m * padded(m, PAD) if gathers else 1, dtype)
 
 
@@ -178,13 +178,12 @@ class SmallPairs:
         sizes = np.diff(self.problem.starts)
         work = PairWork(int(sizes[numbers[:, :2]].sum(axis=1).max()), self.gram.dtype, tiles.whole is None)
         looks = _LOOKS_WATCHED if self.watch.is_asked else _LOOKS
-        at, done = (numbers[:, 3], numbers[:, 2]), False
-        before = np.where(self.found.status[at] == DOUBTFUL, self.found.n_steps[at], 0)
+        done = False
         while not done:
             done = compiled.solve_list(self.found, tiles, numbers, work, looks)
-            self.tell(numbers[min(work.position[0], len(numbers) - 1), 2])
+            at = min(work.position[0], len(numbers) - 1)
+            self.tell(numbers[at, 2])
             yield
-        self.found.n_steps[at] += before
 
     def tell(self, p):
         """Report the progress of pair number p of classes to the `Watch`, which may end the fit."""

@@ -93,6 +93,8 @@ ctypedef struct position_t:
     int64_t C                  # the index of the value of C for which the current pair is solved
     int64_t begun              # whether the problem of the current pair and value of C has been set up
     int64_t looks              # the number of visits of rows so far, for the current pair and value of C
+    # the number of steps that another gram had taken for the current pair and value of C before this one began
+    int64_t earlier
 
 
 cdef pair_t as_pair(const pairs_t* pairs, Py_ssize_t a, Py_ssize_t b, Py_ssize_t c) noexcept nogil:
@@ -218,6 +220,7 @@ cdef signed char go_on(
     cdef ends_t ends
     cdef Py_ssize_t row
     cdef double over
+    cdef bint many
     cdef int64_t* n_steps = pairs.n_steps + number
     cdef int64_t before = min(looks[0], max(<int64_t> 1, pairs.patience - position.looks))
     limits.tol, limits.steps, limits.looks, limits.gained = pairs.tol, pairs.max_iter - n_steps[0], before, 0
@@ -235,7 +238,8 @@ cdef signed char go_on(
             add_row(d, row_of(K, row, ld), -over)
             return UNSOLVED
         # after many steps the gradient may have large rounding errors, so that the caller must compute it anew
-        return DOUBTFUL if is_doubtful(pairs, d, pairs.tol) or n_steps[0] > MANY_STEPS * d.n else SOLVED
+        many = n_steps[0] - position.earlier > MANY_STEPS * d.n
+        return DOUBTFUL if is_doubtful(pairs, d, pairs.tol) or many else SOLVED
     if limits.steps <= 0:
         return STOPPED
     if limits.looks <= 0 and position.looks < pairs.patience:
@@ -268,13 +272,14 @@ cdef margin_t find_margin(const dual_t* d, const vec* K, Py_ssize_t ld) noexcept
 
 cdef signed char go_on_within(
     const pairs_t* pairs, Py_ssize_t number, dual_t* d, const vec* K, Py_ssize_t ld, const scratch_t* scratch,
-    int64_t* looks
+    const position_t* position, int64_t* looks
 ) noexcept nogil:
     """Solve a pair of nu-SVC until the violation is at most tol times the margin, which is computed between steps."""
     cdef limits_t limits
     cdef ends_t ends
     cdef margin_t margin
     cdef int64_t before
+    cdef bint many
     cdef int64_t* n_steps = pairs.n_steps + number
     cdef double* proof = pairs.proof + N_PROOFS * number
     cdef double goal, gap
@@ -284,7 +289,8 @@ cdef signed char go_on_within(
         gap, goal = ends.most - ends.least, pairs.tol * max(margin.r, margin.least)
         proof[VIOLATION] = gap / max(margin.r, margin.least) if goal > 0 else 0
         if not gap > goal:
-            return DOUBTFUL if is_doubtful(pairs, d, goal) or n_steps[0] > MANY_STEPS * d.n else SOLVED
+            many = n_steps[0] - position.earlier > MANY_STEPS * d.n
+            return DOUBTFUL if is_doubtful(pairs, d, goal) or many else SOLVED
         if limits.steps <= 0 or (margin.r < margin.least and gap <= NO_MARGIN * margin.least):
             return STOPPED
         if limits.looks <= 0:
@@ -337,12 +343,11 @@ cdef void solve_pairs(
                 if tiles.whole == NULL:
                     gather(pairs, tiles, a, b, K_out, ld)
                 begin(&d, &pair, K, ld, pairs.nu)
-            pairs.n_steps[number] = 0
-            position.begun, position.looks = True, 0
+            position.begun, position.looks, position.earlier = True, 0, pairs.n_steps[number]
             looks -= d.n * (16 + d.n // 4)
         d.within = pairs.nu > 0
         if d.within:
-            status = go_on_within(pairs, number, &d, K, ld, &below, &looks)
+            status = go_on_within(pairs, number, &d, K, ld, &below, position, &looks)
         else:
             status = go_on(pairs, number, &d, K, ld, &below, position, &looks)
         if status == UNSOLVED:

@@ -78,7 +78,22 @@ def test_solutions_that_float32_leaves_doubtful_are_confirmed_by_few_rows_in_flo
     monkeypatch.setattr(few_rows, "solve", lambda pairs, cache_bytes, status: None)
     other = SVC(C=C, gamma=0.05).fit(X, y)
     assert np.allclose(model.dual_objective_, other.dual_objective_, rtol=1e-5, atol=0)
-    assert min(model.n_iter_[0], other.n_iter_[0]) > len(model.support_)  # those in float32 count, too
+    assert min(model.n_iter_[0], other.n_iter_[0]) > len(model.support_)  # the steps in float32 count, too
+
+
+@pytest.mark.filterwarnings("ignore:Solver terminated early")
+@pytest.mark.parametrize("few", [False, True])
+def test_steps_in_float32_and_in_float64_are_together_within_max_iter(rng, monkeypatch, few):
+    y = rng.integers(0, 2, 1500)
+    X = 5 * y[:, None] * np.array([1, 0.5, 0, 0, 0, 0]) + rng.standard_normal((1500, 6))
+    if not few:
+        monkeypatch.setattr(few_rows, "solve", lambda pairs, cache_bytes, status: None)
+    options = {"C": 1000.0, "gamma": 0.05, "tol": 1e-5}
+    n_steps = SVC(**options).fit(X, y).n_iter_[0]
+    for most in (n_steps // 2, n_steps - 1, n_steps, n_steps + 1):
+        model = SVC(max_iter=int(most), **options).fit(X, y)
+        assert model.n_iter_[0] == min(most, n_steps)
+        assert model.fit_status_ == (model.violation_ > 1e-5)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
