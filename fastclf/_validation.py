@@ -544,7 +544,7 @@ def as_generator(random_state):
 def as_seed(random_state, default=None):
     """A seed, an integer of 64 bits. For random_state None it is `default`, or a random one if there is no default."""
     if random_state is None:
-        # a Generator without a seed would take 20 us to be made
+        # not by np.random.default_rng, which takes 20 us to start
         return int.from_bytes(os.urandom(8), "little") & _LARGEST if default is None else default
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(1 << 63))

@@ -158,7 +158,7 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
 # The number of log probabilities of a block, small enough for a cache.
 _BLOCK_NUMBERS = 1 << 15
 
-# Logarithms are computed one by one if more than this share of counts is not 0.
+# If more than this share of the counts is not 0, the logarithm of each count is computed, also where it is 0.
 _MOST_COUNTED = 1 / 2
 
 # The declaration, for an estimator's table of fitted attributes, of an array with a number for each class and feature.
@@ -391,7 +391,7 @@ class BernoulliNB(DiscreteBayes, shortcuts=True):
 
 def _logs_of_absence(there):
     """log(1 - p) for log p; the minimum with 0 corrects a log p that rounding has made positive."""
-    # the numbers of a class lie side by side in the copy: the least of each class is found in half the time
+    # order="C": NumPy finds the least number of each class faster where the numbers of a class lie side by side
     with np.errstate(divide="ignore"):
         return _where_counted(_logs_of_rest, np.minimum(there, 0, order="C"))
 

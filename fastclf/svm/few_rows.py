@@ -94,12 +94,12 @@ def solve(pairs, cache_bytes, status):
     on its own rows only.
     """
     problem, gram, found = pairs.problem, pairs.gram, pairs.found
-    # sparse rows have too many columns for panels
+    # panels are dense, and sparse rows may have too many columns for that
     if not isinstance(gram, Gram) or gram.X.indptr is not None or problem.nu > 0 or len(problem.Cs) > 1:
         return
     d, sizes = gram.X.n_columns, np.diff(problem.starts)
     fewest = max(_FEWEST, d, min(_LARGE, _TIMES * d))
-    # the start of a user may need the rows of all its coefficients
+    # with warm_start, the kernel rows of all coefficients of the last fit might be needed
     if np.sort(sizes)[-2:].sum() < fewest or (status == UNSOLVED and found.coef.any()):
         return
     room = _MEMORY * cache_bytes / gram.dtype.itemsize

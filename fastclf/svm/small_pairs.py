@@ -106,7 +106,7 @@ class SmallPairs:
         found.rounding, found.patience = gram.rounding(), patience(problem)
 
     def solve(self, limit, cache_bytes):
-        """Solve the pairs of at most `limit` rows whose status is unsolved or, in float64, doubtful."""
+        """Solve those pairs of at most `limit` rows whose status this gram `takes`."""
         sizes = np.diff(self.problem.starts)
         pairs = np.array(self.problem.pairs)
         rows = sizes[pairs].sum(axis=1)
@@ -125,7 +125,7 @@ class SmallPairs:
             self._by_groups(groups, numbers, _CROSS_SHARE * cache_bytes)
 
     def takes(self, status):
-        """Whether pairs of a status are gone on with: those that float32 has left doubtful are for float64."""
+        """Whether this gram is for pairs of a status; only that of float64 is for those that float32 left doubtful."""
         return (status == UNSOLVED) | ((status == DOUBTFUL) & (self.gram.dtype == np.float64))
 
     def alone(self, number):

@@ -367,7 +367,7 @@ cdef void solve_pairs(
 
 
 cdef void set_up(dual_t* d, const pair_t* pair, const double* diagonal_a, const double* diagonal_b) noexcept nogil:
-    """Set up the problem of a pair, with its coefficients, and the gradient that belongs to coefficients 0."""
+    """Set up the problem of a pair; the caller adds the kernel rows of its coefficients to the gradient f."""
     cdef Py_ssize_t i
     memcpy(d.coef, pair.coef_a, pair.n_a * sizeof(double))
     memcpy(d.coef + pair.n_a, pair.coef_b, pair.n_b * sizeof(double))
@@ -383,7 +383,7 @@ cdef void set_up(dual_t* d, const pair_t* pair, const double* diagonal_a, const 
 cdef void try_pair(
     const pairs_t* pairs, const int64_t* number, double* arrays, few_t* few, Py_ssize_t steps, const vec* like
 ) noexcept nogil:
-    """Go on with a pair if few rows of its kernel matrix are enough; else its solution stays as it is.
+    """Solve a pair, from its coefficients, if few rows of its kernel matrix are enough; else change nothing of it.
 
     number: (a, b, its number among all pairs, the most rows of its kernel matrix). steps: the most steps for each of
     these rows. like: not read; its type is that of the kernel values.
@@ -392,7 +392,6 @@ cdef void try_pair(
     cdef pair_t pair = as_pair(pairs, number[0], number[1], 0)
     cdef ends_t ends
     cdef Py_ssize_t p = number[2], i, n_support = 0
-    cdef const vec* Ki
     cdef double over, gained = 0
     few.a, few.b, few.n_a, few.n_b, few.n = number[0], number[1], pair.n_a, pair.n_b, 0
     few.most = number[3]
@@ -407,8 +406,7 @@ cdef void try_pair(
         return
     for i in range(d.n):
         if d.coef[i] != 0:
-            Ki = kernel_row(few, i, like)
-            add_row(&d, Ki, d.coef[i])
+            add_row(&d, kernel_row(few, i, like), d.coef[i])
     steps = descend_on_few(&d, few, pairs.tol, min(steps * few.most, pairs.max_iter - pairs.n_steps[p]), &gained, like)
     ends = find_ends(&d)
     pairs.proof[N_PROOFS * p + VIOLATION] = ends.most - ends.least
@@ -502,7 +500,7 @@ cdef panels_t as_panels(panels):
 
 
 def solve_by_few_rows(pairs, panels, const int64_t[:, ::1] numbers, work, Py_ssize_t steps):
-    """Go on with those pairs of a list that few rows of their kernel matrices are enough for.
+    """Solve those pairs of a list, from their coefficients, that few rows of their kernel matrices are enough for.
 
     pairs: a `pairs.Solutions`. panels: a `few_rows.Panels`. numbers: for each pair (a, b, its number among all pairs,
     the most rows of its kernel matrix). work: a `few_rows.FewWork`. steps: the most steps for each of these rows.
