@@ -39,16 +39,18 @@ def _on(places):
     """A function for `evaluation.RUNNER` that evaluates all candidates on the workers of a cluster."""
 
     def run(evaluation, results):
-        shared = places.put(evaluation)
+        places.with_copies(evaluation, lambda shared: measure(shared, len(evaluation.folds), results))
+
+    def measure(shared, n_folds, results):
         found = places.get([places.call(shortcut, shared, c) for c in range(len(results))])
         tasks = []
         n_tasks = max(1, _TASKS_PER_THREAD * sum(place.threads for place in places.places()))
-        n_parts = min(len(evaluation.folds), -(-n_tasks // len(results)))
+        n_parts = min(n_folds, -(-n_tasks // len(results)))
         for c, (result, answers) in enumerate(zip(results, found)):
             result.shortcut = answers
             if answers is None:
                 for part in range(n_parts):
-                    numbers = range(part, len(evaluation.folds), n_parts)
+                    numbers = range(part, n_folds, n_parts)
                     tasks.append((result, places.call(folds, shared, c, numbers)))
         for (result, _), measured in zip(tasks, places.get([ref for _, ref in tasks])):
             for i, rows, failures in measured:

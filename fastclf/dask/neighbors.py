@@ -412,11 +412,14 @@ class _Neighbors(OnDask):
                 f"X has shape {X.shape}, but {type(self).__name__} is expecting {state.n_features_in_} features as"
                 " input."
             )
+
+        def ask_all(queries):
+            return places.get([places.call(ask, shard, queries, *rest) for shard in state.shards])
+
         blocks = []
         for start in range(0, len(X), _BLOCK_QUERIES):
-            queries = places.put(X[start : start + _BLOCK_QUERIES])
-            refs = [places.call(ask, shard, queries, *rest) for shard in state.shards]
-            blocks.append(finish(places.get(refs), *arguments))
+            found = places.with_copies(X[start : start + _BLOCK_QUERIES], ask_all)
+            blocks.append(finish(found, *arguments))
         return [chain(part) for part in zip(*blocks)]
 
     def _answer_own(self, places, search, finish, *arguments):

@@ -1,4 +1,4 @@
-"""The four calls behind which a cluster stands: `places`, `put`, `call` and `get`. Here the cluster is Dask's.
+"""The calls behind which a cluster stands: `places`, `put`, `with_copies`, `call`, `get`. Here the cluster is Dask's.
 
 A round of a fit is one task for each place. A task is a pure function of its arguments, so that Dask can repeat it on
 another worker if a worker dies, and no task keeps state on a worker.
@@ -24,6 +24,8 @@ _CHECK_SECONDS = 2
 # The number of seconds that a transfer of results may take before the client checks again whether there are workers.
 _GATHER_SECONDS = 30
 
+# The number of times that copies are sent to the workers before their loss is told.
+_TRIALS = 4
 
 # The number of threads that the present task may use on a cluster other than Dask's, such as Ray's; None on Dask.
 OWN_THREADS = ContextVar("OWN_THREADS", default=None)
@@ -85,6 +87,10 @@ def _run(wanted, f, *args):
     return f(*args)
 
 
+class _LostError(RuntimeError):
+    """What a task needs is lost, so that the scheduler has forgotten the task."""
+
+
 class DaskPlaces:
     """The workers of a Dask client.
 
@@ -116,15 +122,21 @@ class DaskPlaces:
         return [min(found.get(ref.key) or (), default=None) for ref in refs]
 
     def put(self, values):
-        """References to the values of Dask's Delayed objects, which are computed and kept by the workers.
+        """References to the values of a list of Dask's Delayed objects, which are computed and kept by the workers."""
+        refs = self._client.compute(values)
+        self._watched(refs, self._ended)
+        return refs
 
-        Any other value is copied to all workers.
+    def with_copies(self, value, work):
+        """work(reference to a copy of the value on all workers), done anew if all the copies are lost.
+
+        No task can compute a lost copy again, and Dask drops copies that no task waits for, so that one worker may have
+        the last one when it dies.
         """
-        if isinstance(values, list):
-            refs = self._client.compute(values)
-            self._watched(refs, self._ended)
-            return refs
-        return self._client.scatter(values, broadcast=True, hash=False)
+        for _ in range(_TRIALS - 1):
+            with contextlib.suppress(_LostError):
+                return work(self._client.scatter(value, broadcast=True, hash=False))
+        return work(self._client.scatter(value, broadcast=True, hash=False))
 
     def call(self, f, *args, near=None):
         """A reference to f(*args), computed by the worker at the address `near` or, if this is impossible, by another.
@@ -189,7 +201,7 @@ def _told(error):
     if kind in ("KilledWorker", "NoValidWorkerError"):
         return RuntimeError(f"workers died again and again in the same task, for example for lack of memory ({error})")
     if kind in ("CancelledError", "FutureCancelledError", "FuturesCancelledError", "FutureLostError"):
-        return RuntimeError(
+        return _LostError(
             f"the cluster was restarted or lost data that it cannot compute again ({kind}); a new call is wanted"
         )
     return error

@@ -1,4 +1,4 @@
-"""The four calls behind which a cluster stands, `places`, `put`, `call` and `get`, on Ray.
+"""The calls behind which a cluster stands, `places`, `put`, `with_copies`, `call` and `get`, on Ray.
 
 A place is a node. A task runs on its node with as many threads as the node has processors, or on another node if this
 one is gone. Ray repeats the tasks of a node that dies, and the tasks that made lost values.
@@ -88,11 +88,13 @@ class RayPlaces:
         return where
 
     def put(self, values):
-        """The references in a list, after their values are there; of any other value a reference to its copy."""
-        if isinstance(values, list):
-            self._wait(values)
-            return values
-        return ray.put(values)
+        """The references in a list, after their values are there."""
+        self._wait(values)
+        return values
+
+    def with_copies(self, value, work):
+        """work(reference to a copy of the value), which this process keeps."""
+        return work(ray.put(value))
 
     def call(self, f, *args, near=None):
         """A reference to f(*args), computed by the node `near` or, if this is impossible, by another.

@@ -88,7 +88,7 @@ class Rows:
         places = RayPlaces()
         several = type(form) if isinstance(form, (tuple, list)) else None
         empty = [array[:0] for array in (form if several else [form])]
-        shared = places.put(model)
+        shared = ray.put(model)
         answers = [places.call(answer_part, shared, method, ref, empty, arguments) for ref in self.refs]
         found = _picked(places, answers, empty)
         return several(found) if several else found[0]

@@ -217,3 +217,41 @@ def test_the_loss_of_a_task_as_by_a_restart_of_the_cluster_is_told(client):
     threading.Timer(0.5, client.cancel, [[ref]], {"force": True}).start()
     with pytest.raises(RuntimeError, match="restarted or lost data"):
         shared.get([ref])
+
+
+def kill_the_only_holder(client, copy):
+    """Let Dask drop the copies that no task waits for, and kill the worker that keeps one."""
+    client.amm.run_once()
+    deadline = time.monotonic() + 20
+    while len(holders := client.who_has([copy])[copy.key]) > 1 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    [holder] = holders
+    os.kill(client.run(os.getpid, workers=[holder])[holder], signal.SIGKILL)
+
+
+def test_work_is_done_anew_with_new_copies_if_the_worker_that_has_the_last_one_dies():
+    with two_workers() as own:
+        shared, trials = DaskPlaces(own), []
+
+        def work(copy):
+            trials.append(copy)
+            if len(trials) == 1:
+                kill_the_only_holder(own, copy)
+            return shared.get([shared.call(np.sum, copy)])
+
+        assert shared.with_copies(np.arange(10), work) == [45]
+        assert len(trials) == 2
+
+
+def test_copies_that_are_lost_again_and_again_are_told(client):
+    shared, trials = DaskPlaces(client), []
+
+    def work(copy):
+        trials.append(copy)
+        ref = shared.call(sleepy, 20)
+        client.cancel([ref], force=True)
+        return shared.get([ref])
+
+    with pytest.raises(RuntimeError, match="restarted or lost data"):
+        shared.with_copies(np.arange(10), work)
+    assert len(trials) == places._TRIALS
