@@ -1,8 +1,12 @@
-# exp and the functions of logistic models, in each lane of a vec_d, to one or two ulps; with FMA if the SIMD level has
-# FMA.
+# exp, log and the functions of logistic models, in each lane of a vec_d, to one or two ulps; with FMA if the SIMD level
+# has FMA.
 #
 # exp(x) = 2^n exp(r) with n = round(x / log 2) and |r| <= log(2) / 2. The Taylor polynomial of degree 13 gives exp(r)
 # with a remainder below 5e-18. The low bits of x / log 2 + 1.5 * 2^52 are n, which is added to the exponent.
+#
+# log(x) = n log 2 + log(1 + f) with x = 2^n (1 + f) and sqrt(1/2) <= 1 + f < sqrt(2). With s = f / (2 + f), |s| < 0.172,
+# log(1 + f) = 2 (s + s^3 / 3 + s^5 / 5 + ...) = f - f^2 / 2 + s (f^2 / 2 + 2 s^2 / 3 + 2 s^4 / 5 + ...), whose terms from
+# s^22 on are below 1e-18 of f. The last form rounds least, because f is exact.
 from _vector cimport vec_d
 
 cdef extern from * nogil:
@@ -39,6 +43,45 @@ cdef extern from * nogil:
         return times_power_of_two(p, shifted);
     }
 
+    /* log(x) for x > 0 that is neither subnormal nor infinite */
+    static inline vec_d log_of_normal(vec_d x)
+    {
+        static const int64_t least = 0x3fe6a09e667f3bcdLL; /* the bits of sqrt(1/2) */
+        static const double c[] = {2.0 / 21, 2.0 / 19, 2.0 / 17, 2.0 / 15, 2.0 / 13, 2.0 / 11, 2.0 / 9, 2.0 / 7,
+                                   2.0 / 5, 2.0 / 3};
+        vec_d n, f;
+    #if LANES_D > 1
+        vec_b bits = (vec_b)x + (uint64_t)(0x3ff0000000000000LL - least);
+        /* the biased exponent n + 1023 becomes the low bits of 2^52 */
+        n = (vec_d)((bits >> 52) | 0x4330000000000000ULL) - (4503599627370496.0 + 1023);
+        f = (vec_d)((bits & 0x000fffffffffffffULL) + (uint64_t)least) - 1;
+    #else
+        uint64_t bits;
+        memcpy(&bits, &x, 8);
+        bits += (uint64_t)(0x3ff0000000000000LL - least);
+        n = (double)(bits >> 52) - 1023;
+        bits = (bits & 0x000fffffffffffffULL) + (uint64_t)least;
+        memcpy(&f, &bits, 8);
+        f -= 1;
+    #endif
+        vec_d s = f / (f + 2), t = s * s, half = f * f * 0.5, p = spread_d(c[0]);
+        for (int i = 1; i < 10; i++) p = fmadd_d(p, t, spread_d(c[i]));
+        p = fmadd_d(s, fmadd_d(p, t, half), n * spread_d(1.90821492927058770002e-10));
+        return fmadd_d(n, spread_d(6.93147180369123816490e-01), f - (half - p));
+    }
+
+    /* log(1 - e) for 0 <= e <= 1; -inf if e is 1. What rounding takes from 1 - e is added to the logarithm. */
+    static inline vec_d log_of_rest(vec_d e)
+    {
+        vec_d u = spread_d(1) - e, lost = (spread_d(1) - u) - e, found = log_of_normal(u) + lost / u;
+    #if LANES_D > 1
+        bits_d none = u == 0;
+        return (vec_d)((none & (bits_d)spread_d(-INFINITY)) | (~none & (bits_d)found));
+    #else
+        return u == 0 ? -INFINITY : found;
+    #endif
+    }
+
     /* For the margin m: loss = log(1 + exp(-m)), and q = 1 / (1 + exp(m)), the probability of the wrong class.
      * With e = exp(-|m|) and s = e / (2 + e) <= 1/3, log(1 + e) = 2 (s + s^3 / 3 + s^5 / 5 + ...). NaN gives NaN. */
     static inline void logistic(vec_d m, vec_d *loss, vec_d *q, vec_d *curvature)
@@ -57,4 +100,6 @@ cdef extern from * nogil:
     }
     """
     vec_d exp_of_negative(vec_d x)
+    vec_d log_of_normal(vec_d x)
+    vec_d log_of_rest(vec_d e)
     void logistic(vec_d m, vec_d* loss, vec_d* q, vec_d* curvature)

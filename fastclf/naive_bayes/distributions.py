@@ -103,13 +103,13 @@ def without(values, codes, less):
     return rest
 
 
-def log_share(part, whole, log=np.log):
+def log_share(part, whole):
     """log(part / whole); -inf if the part is 0, even if the whole is 0 too. An array `part` may be overwritten."""
     out = part if np.ndim(part) and np.shape(part) == np.broadcast_shapes(np.shape(part), np.shape(whole)) else None
     sound = np.min(part) >= 0 and np.min(whole) > 0  # then the logarithm of each 0 is -inf already
     possible = True if sound else np.asarray(part) > 0
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.subtract(log(part, out=out), np.log(whole), out=out)
+        logs = np.subtract(np.log(part, out=out), np.log(whole), out=out)
     return logs if sound else np.where(possible, logs, -np.inf)
 
 

@@ -1,6 +1,5 @@
 """Naive Bayes with one distribution for all columns: scikit-learn's estimators, and PoissonNB."""
 
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -10,14 +9,15 @@ from .._folds import is_leave_one_out, keeps_classes
 from .._state_table import Array, List, Value, declare
 from .._threads import rows_at
 from .._validation import as_array, require_number
-from ..sums.blocks import added
+from ..sums.blocks import added, by_length
 from ..sums.class_sums import category_count_spans, class_count_spans, count_categories, divide, require_finite
+from ..sums.layout import by_column
 from ..sums.moments import class_moments, merge_moments, pool
 from .base import DiscreteBayes, NaiveBayesBase, as_priors, begin_joint, document, log_of
 from .counted_cells import Bernoulli, Categorical
 from .distributions import Gaussian, Multinomial, Poisson, log_share
 from .gaussian_leave_one_out import left_out_codes
-from .joints import Linear, add_gaussian, add_table, joined_tables, of_known_columns, require_positive
+from .joints import Linear, add_gaussian, add_table, joined_tables, kernels, of_known_columns, require_positive
 
 # The largest number of counts: the number of classes times the number of categories of all columns together. A count
 # takes 8 bytes.
@@ -155,11 +155,8 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
         return rows_at(classes, found)
 
 
-# The number of log probabilities of a block, small enough for a cache.
-_BLOCK_NUMBERS = 1 << 15
-
-# If more than this share of the counts is not 0, the logarithm of each count is computed, also where it is 0.
-_MOST_COUNTED = 1 / 2
+# The number of logarithms that are computed by one call, between which Ctrl-C is obeyed.
+_CALL_NUMBERS = 1 << 22
 
 # The declaration, for an estimator's table of fitted attributes, of an array with a number for each class and feature.
 _EACH = Array("float64", "n_classes", "n_features")
@@ -169,39 +166,28 @@ _LOG_PROBABILITIES = declare(
 )
 
 
-def _column_blocks(numbers):
-    """Slices of the columns of an array (n_classes, n_features), in which a block fits a cache."""
-    size = max(1, _BLOCK_NUMBERS // len(numbers))
-    return [slice(start, start + size) for start in range(0, numbers.shape[1], size)]
-
-
-def _where_counted(function, numbers, out=None):
-    """function(numbers), for numbers (n_classes, n) that grow with counts; `out` may be the numbers themselves.
-
-    The least number of each class, which most features of sparse rows have, is computed once.
-    """
-    least = numbers.min(axis=1, keepdims=True)
-    more = numbers != least
-    if np.count_nonzero(more) > _MOST_COUNTED * numbers.size:
-        return function(numbers, out=out)
-    found = function(numbers[more])
-    out = np.empty_like(numbers) if out is None else out
-    out[...] = function(least)
-    out[more] = found
-    return out
+def _calls(d, n_classes):
+    """Slices of d columns for the calls that compute a logarithm for each column and class."""
+    return [slice(*bounds) for bounds in by_length(0, d, max(1, _CALL_NUMBERS // n_classes))]
 
 
 def _log_shares(counts, alpha, total):
-    """log((counts + alpha) / total), for a total of each class (n_classes, 1) or of each number, in Fortran order.
+    """log((counts + alpha) / total), for a total of each class (n_classes, 1) or of each number, in Fortran order."""
+    if total.shape[1] > 1:
+        return log_share(counts + alpha, total)
+    with np.errstate(divide="ignore"):
+        log_total = np.log(total[:, 0])
+    counts, alpha = np.ascontiguousarray(counts), np.atleast_1d(alpha).astype(np.float64)
+    logs = np.empty(counts.shape[::-1])
+    for columns in _calls(*logs.shape):
+        kernels.log_shares(counts, alpha, log_total, columns.start, columns.stop, logs)
+    return logs.T
 
-    Only the blocks of a cache are temporary: new pages of memory take more time than logarithms.
-    """
-    logs = np.empty(counts.shape, order="F")
-    log = partial(_where_counted, np.log)
-    for columns in _column_blocks(counts):
-        smoothed = counts[:, columns] + (alpha[columns] if np.ndim(alpha) else alpha)
-        logs[:, columns] = log_share(smoothed, total if total.shape[1] == 1 else total[:, columns], log)
-    return logs
+
+def _log_shares_of_columns(counts, alpha):
+    """The logarithms of the columns' shares in the counts of each class, to which alpha is added."""
+    total = counts.sum(axis=1, keepdims=True) + np.broadcast_to(alpha, counts.shape[1]).sum()
+    return _log_shares(counts, alpha, total)
 
 
 @document
@@ -232,9 +218,7 @@ class MultinomialNB(DiscreteBayes, shortcuts=True):
     _state_table = _LOG_PROBABILITIES
 
     def _estimate(self, state, alpha):
-        counts = state["feature_count_"]
-        total = counts.sum(axis=1, keepdims=True) + np.broadcast_to(alpha, counts.shape[1]).sum()
-        return {"feature_log_prob_": _log_shares(counts, alpha, total)}
+        return {"feature_log_prob_": _log_shares_of_columns(state["feature_count_"], alpha)}
 
     def _linear(self):
         return Linear(self.feature_log_prob_)
@@ -303,12 +287,9 @@ class ComplementNB(DiscreteBayes, shortcuts=True):
 
     def _estimate(self, state, alpha):
         counts = state["feature_count_"]
-        weights = _sums_of_others(counts)
-        weights += alpha
-        total = weights.sum(axis=1, keepdims=True)
-        np.divide(weights, total, out=weights, where=total != 0)
-        np.maximum(weights, np.finfo(np.float64).tiny, out=weights)
-        np.negative(np.log(weights, out=weights), out=weights)
+        weights = _log_shares_of_columns(_sums_of_others(counts), alpha)
+        np.maximum(weights, np.log(np.finfo(np.float64).tiny), out=weights)
+        np.negative(weights, out=weights)
         if self.norm:
             weights = divide(weights, weights.sum(axis=1, keepdims=True))
         return {"feature_log_prob_": weights, "feature_all_": counts.sum(axis=0)}
@@ -364,47 +345,30 @@ class BernoulliNB(DiscreteBayes, shortcuts=True):
 
     def _linear(self):
         there = self.feature_log_prob_
-        coef, constant = np.empty_like(there), np.zeros(len(there))
-        for columns, logs in self._absent():
-            np.subtract(there[:, columns], logs, out=coef[:, columns])
-            constant += _sums(logs)
+        absent, constant = _logs_of_absence(there)
         if np.isfinite(constant).all():
-            return Linear(coef, constant)
-        return Bernoulli.of_logs(there, np.concatenate([logs for _, logs in self._absent()], axis=1))
-
-    def _absent(self):
-        """Blocks of the log probabilities that a feature is absent: pairs (slice of features, their logarithms)."""
-        for columns in _column_blocks(self.feature_log_prob_):
-            yield columns, _logs_of_absence(self.feature_log_prob_[:, columns])
+            return Linear(np.subtract(there, absent, out=absent), constant)
+        return Bernoulli.of_logs(there, absent)
 
     def _form(self, X):
         if not isinstance(X, Csr) or X.size >= X.n_columns:
             return super()._form(X)
         # the coefficients of few entries take less time than those of all features
-        constant = sum(_sums(logs) for _, logs in self._absent())
+        _, constant = _logs_of_absence(self.feature_log_prob_, only_sums=True)
         if not np.isfinite(constant).all():
             return super()._form(X)
         rows, columns = of_known_columns(X)
         there = self.feature_log_prob_[:, columns]
-        return rows, Linear(there - _logs_of_absence(there), constant)
+        return rows, Linear(there - _logs_of_absence(there)[0], constant)
 
 
-def _logs_of_absence(there):
-    """log(1 - p) for log p; the minimum with 0 corrects a log p that rounding has made positive."""
-    # order="C": NumPy finds the least number of each class faster where the numbers of a class lie side by side
-    with np.errstate(divide="ignore"):
-        return _where_counted(_logs_of_rest, np.minimum(there, 0, order="C"))
-
-
-def _logs_of_rest(logs, out=None):
-    """log(1 - exp(logs))."""
-    out = np.exp(logs, out=out)
-    return np.log1p(np.negative(out, out=out), out=out)
-
-
-def _sums(logs):
-    """logs.sum(axis=1), which takes twice as long where the numbers of a column are adjacent."""
-    return np.einsum("kj->k", logs)
+def _logs_of_absence(there, only_sums=False):
+    """(log(1 - p), its sums over the columns) for log p, (n_classes, d), of which rounding may make some positive."""
+    there = by_column(np.asarray(there, np.float64)).T
+    logs, sums = None if only_sums else np.empty_like(there), np.zeros(there.shape[1])
+    for columns in _calls(*there.shape):
+        sums += kernels.logs_of_absence(there[columns], None if only_sums else logs[columns])
+    return None if only_sums else logs.T, sums
 
 
 @document

@@ -6,13 +6,16 @@
 #
 # A SIMD vector has adjacent classes in its lanes, and columns are added in order. Dense rows are processed four at a
 # time, which hides the latency of additions.
+from libc.float cimport DBL_MAX, DBL_MIN
 from libc.math cimport INFINITY, exp, log, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from math import gcd
 
 import numpy as np
 
 from _csr cimport csr_of, csr_t
-from _exp cimport exp_of_negative
+from _exp cimport exp_of_negative, log_of_normal, log_of_rest
 from _finite cimport all_finite
 from naive_bayes._gaussian_leave_one_out cimport gaussians_t, left_out_t, leave_out_rows
 from _model cimport bayes_t, model_t, normalise_f, score_double_f, score_float_f
@@ -23,6 +26,8 @@ from _vector cimport (
 )
 
 LANES = LANES_D
+
+cdef unsigned int ALL_LANES = (1 << LANES_D) - 1
 
 
 # The rows from start to stop of an array of log joints, log P(x, class), to which a kernel adds terms.
@@ -221,6 +226,71 @@ cdef inline Py_ssize_t first_from(const double* cell, Py_ssize_t m, double x) no
     return low
 
 
+# Counts of a column for each class, from which log probabilities are computed.
+cdef struct counts_t:
+    Py_ssize_t d
+    Py_ssize_t n_classes
+    const double* count      # (n_classes, d)
+    const double* alpha      # what is added to the counts: a number, or one for each of the d columns
+    bint alphas              # whether `alpha` has a number for each column
+    const double* log_total  # (n_classes,) the logarithm of the number that divides all counts of a class
+
+
+# Log shares: out[j, k] = log(count[k, j] + alpha[j]) - log_total[k] for column j and class k; -inf if the sum of both is
+# at most 0 or NaN
+cdef void log_shares_of(const counts_t* from_, Py_ssize_t start, Py_ssize_t stop, double* out) noexcept nogil:
+    cdef Py_ssize_t K = from_.n_classes, j = start, k, lane, n
+    cdef const double* count
+    cdef vec_d x
+    cdef double* part = <double*> &x
+    while j < stop:
+        n = min(LANES_D, stop - j)
+        for k in range(K):
+            count = from_.count + k * from_.d + j
+            if n == LANES_D:
+                x = (<const vec_d*> count)[0]
+                x += (<const vec_d*> (from_.alpha + j))[0] if from_.alphas else spread_d(from_.alpha[0])
+            else:
+                x = spread_d(1)
+                for lane in range(n):
+                    part[lane] = count[lane] + from_.alpha[j + lane if from_.alphas else 0]
+            if at_most_d(spread_d(DBL_MIN), x) & at_most_d(x, spread_d(DBL_MAX)) == ALL_LANES:
+                x = log_of_normal(x) - spread_d(from_.log_total[k])
+            else:
+                for lane in range(LANES_D):
+                    part[lane] = log(part[lane]) - from_.log_total[k] if part[lane] > 0 else -INFINITY
+            for lane in range(n):
+                out[(j + lane) * K + k] = part[lane]
+        j += LANES_D
+
+
+# Logarithms of absence: out[i] = log(1 - exp(min(log_there[i], 0))), for numbers (column, class) whose classes are
+# adjacent. They are added up in `sums`, which has `period` vectors: number i belongs to lane i modulo the lanes of these
+# vectors, and so each lane to one class. `out` may be NULL.
+cdef void logs_of_absence_of(
+    const double* log_there, Py_ssize_t n, double* out, double* sums, Py_ssize_t period
+) noexcept nogil:
+    cdef Py_ssize_t i = 0, v = 0, lane, left
+    cdef vec_d x
+    cdef double* part = <double*> &x
+    while i < n:
+        left = min(LANES_D, n - i)
+        if left == LANES_D:
+            x = (<const vec_d*> (log_there + i))[0]
+        else:
+            # lanes after the last number get log(1 - 0)
+            x = spread_d(-INFINITY)
+            for lane in range(left):
+                part[lane] = log_there[i + lane]
+        x = log_of_rest(exp_of_negative(-larger(-x, spread_d(0))))
+        (<vec_d*> sums)[v] += x
+        v = v + 1 if v + 1 < period else 0
+        if out != NULL:
+            for lane in range(left):
+                out[i + lane] = part[lane]
+        i += LANES_D
+
+
 # Convert log joints, log P(x, class), to posterior probabilities or their logarithms, in place; if all classes are
 # impossible, they get the same probability.
 cdef void normalise_rows(
@@ -357,6 +427,34 @@ def densities(
     with nogil:
         for i in range(x.shape[0]):
             out[i] = log_density(&p, x[i])
+
+
+def log_shares(
+    const double[:, ::1] count, const double[::1] alpha, const double[::1] log_total, Py_ssize_t start,
+    Py_ssize_t stop, double[:, ::1] out
+):
+    """Write log((count + alpha) / total) of the columns from start to stop to `out` (d, n_classes); see `counts_t`."""
+    cdef Py_ssize_t n_classes = count.shape[0], d = count.shape[1]
+    cdef counts_t given = counts_t(d, n_classes, &count[0, 0], &alpha[0], alpha.shape[0] > 1, &log_total[0])
+    require(out.shape[0] == d and out.shape[1] == n_classes == log_total.shape[0] and alpha.shape[0] in (1, d))
+    with nogil:
+        log_shares_of(&given, start, stop, &out[0, 0])
+
+
+def logs_of_absence(const double[:, ::1] log_there, double[:, ::1] out=None):
+    """For log probabilities of presence (columns, n_classes), write those of absence to `out`, and return their sums.
+
+    They are added up by class; the sums have shape (n_classes,).
+    """
+    cdef Py_ssize_t n_classes = log_there.shape[1], n = log_there.shape[0] * n_classes, i
+    cdef Py_ssize_t period = n_classes // gcd(n_classes, LANES_D)
+    cdef double[::1] lanes = np.zeros(period * LANES_D), sums = np.zeros(n_classes)
+    require(out is None or (out.shape[0] == log_there.shape[0] and out.shape[1] == n_classes))
+    with nogil:
+        logs_of_absence_of(&log_there[0, 0], n, NULL if out is None else &out[0, 0], &lanes[0], period)
+        for i in range(period * LANES_D):
+            sums[i % n_classes] += lanes[i]
+    return np.asarray(sums)
 
 
 def normalise(double[:, ::1] joint, Py_ssize_t start, Py_ssize_t stop, bint log_wanted):
