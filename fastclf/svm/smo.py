@@ -16,6 +16,11 @@ from .steps import WholeMatrix, WorkingSets
 # A fit is given up after this number of rounds without a smaller violation, if rounding may keep it above `tol`.
 _STALE = 50
 
+# Kernel values in float32 are given up
+# _NOISY: if the error of f that they cause exceeds `tol`, and the violation is at most _NOISY times that error, or
+# _REFINED: if f, computed anew, shows more than this share of the violation that it showed the last time.
+_NOISY, _REFINED = 10, 1 / 2
+
 # No further progress is expected after
 # _PATIENCE: this number of rounds of steps that do not change the last digit of the objective, or
 # _TRIES: this number of rounds of Newton's method that neither lower the violation by 1 % nor raise the objective by
@@ -98,6 +103,7 @@ def solve(dual, steps, limits, report=None):
                 # rounding errors of the gradient f need no check for the next few steps, because f has just been
                 # computed anew
                 dual.unsure = -np.inf
+                help.after_refresh()
             elif gap <= limits.tol or help.ended or dual.n_steps >= limits.max_iter:
                 break
             else:
@@ -134,7 +140,7 @@ class Help:
         largest = float((dual.upper - dual.lower).max()) * float(dual.gram.diagonal(dual.rows).max())
         # whether rounding errors of the gradient f exceed tol if an alpha is at its upper bound
         self.is_rounded = np.finfo(np.float64).eps * largest > limits.tol
-        self.smallest, self.stale = np.inf, 0
+        self.smallest, self.stale, self.refined = np.inf, 0, np.inf
         self.newton_wait = 1
         self.hard = dual.is_hard()
         # the interior point method saves time only if the rows have few columns
@@ -174,6 +180,10 @@ class Help:
         self.idle = 0 if changed and gained > 1e-15 * self.gained else self.idle + 1
         if self.hard:
             self._require_margin()
+        noise = dual.gram.rounding() * dual.noise
+        if dual.gram.dtype != np.float64 and noise > max(self.limits.tol, gap / _NOISY):
+            self._use_float64()
+            yield from dual.refresh(self.limits.threads)
         if self._newton_pays(gap):
             yield from self._newton()
             objective = dual.objective()
@@ -189,8 +199,21 @@ class Help:
         elif dual.gram.dtype == np.float64:
             self.ended, dual.reason = True, ": rounding lets no step get further"
         else:
-            self.steps.use(dual, dual.gram.of_type(np.float64))
+            self._use_float64()
             yield from dual.refresh(self.limits.threads)
+
+    def after_refresh(self):
+        """After f was computed anew, take kernel values in float64 if those in float32 get no further."""
+        least, most = self.steps.ends(self.dual)
+        if most - least > max(self.limits.tol, _REFINED * self.refined) and self.dual.gram.dtype != np.float64:
+            self._use_float64()
+        self.refined = most - least
+
+    def _use_float64(self):
+        """Take kernel values in float64 from now on; what those in float32 seemed to reach counts no more."""
+        self.steps.use(self.dual, self.dual.gram.of_type(np.float64))
+        self.idle = self.tries = 0
+        self.least, self.reached = np.inf, 0.0
 
     def _n_free(self):
         """The number of active rows whose alpha is between its bounds."""

@@ -755,3 +755,28 @@ def test_coefficients_that_a_user_assigns_replace_the_hyperplanes_of_a_linear_ke
     model.decision_function(X)
     with pytest.raises(AttributeError, match="linear kernel"):
         _ = model.coef_
+
+
+def far_apart_in_scale(n):
+    """Noisy rows whose columns differ much in scale: large alphas, and so large errors of float32, for large C."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, n)
+    X = ((rng.standard_normal((2, 17)) * 3)[y] + rng.standard_normal((n, 17))) * 10 ** rng.uniform(-2, 2, 17)
+    return X, np.where(rng.random(n) < 0.2, 1 - y, y)
+
+
+@pytest.mark.parametrize("noisy", [smo._NOISY, 1e-9])
+def test_values_in_float32_that_bring_the_exact_violation_no_further_down_are_given_up(monkeypatch, noisy):
+    refresh, use, dtypes = Dual.refresh, smo.Help._use_float64, []
+
+    def noted(dual, threads):
+        dtypes.append(dual.gram.dtype)
+        return refresh(dual, threads)
+
+    monkeypatch.setattr(Dual, "refresh", noted)
+    monkeypatch.setattr(smo.Help, "_use_float64", lambda help: dtypes.append("given up") or use(help))
+    monkeypatch.setattr(smo, "_NOISY", noisy)
+    model = SVC(C=3000.0).fit(*far_apart_in_scale(2500))
+    assert model.violation_ <= model.tol
+    assert dtypes.count("given up") == 1
+    assert dtypes.count(np.float32) <= 3
