@@ -14,6 +14,7 @@ from .search import Search
 _SAMPLE = 16384  # the largest number of rows in the sample that predicts the cost of a search by codes
 _LEAST_SAMPLE = 512  # the smallest number of rows in the sample that predicts the cost of a search by codes
 _SAMPLE_QUERIES = 16  # the number of rows of the sample that serve as queries, to predict the cost of a search by codes
+_STEP_SAMPLE = 512  # the number of rows of the sample by which the step of a code is chosen
 # the sizes of codes, in bytes, that are tried for rows projected onto fewer axes
 _WIDTHS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 # Quantiles of the absolute coordinates. For each of them a code is tried that clips only coordinates beyond it.
@@ -121,27 +122,40 @@ def _candidates(sample, sought, tau, metric, center, scale, worth):
     offset = sought @ (scale * center)  # for 'dot': the inner product of each query with the centre of the rows
     rng = np.random.default_rng(0)
     axes = aside(_principal_axes, sample, max(_WIDTHS))
+    along, square, along_sought, square_sought = *_inner(sample, axes), *_inner(sought, axes)
     for width in [width for width in _WIDTHS if width <= min(d - 1, axes.shape[1])]:
         if not worth(width):
             break
         # A random rotation of the axes keeps distances, but makes the largest coordinate smaller, and so the step of
         # the codes, too.
-        mixed = axes[:, : width - 1] @ np.linalg.qr(rng.standard_normal((width - 1,) * 2))[0].astype(np.float32)
-        points, points_sought = _with_rest(sample, mixed), _with_rest(sought, mixed)
+        rotation = np.linalg.qr(rng.standard_normal((width - 1,) * 2))[0].astype(np.float32)
+        points = _with_rest(along, square, rotation)
+        points_sought = _with_rest(along_sought, square_sought, rotation)
         shift = 0.0 if metric.name == "dot" else float(np.median(points[:, -1]))
         points[:, -1] -= shift
         points_sought[:, -1] -= shift
         step, near = _best_step(points, points_sought, tau, metric, offset, scale)
-        yield rotated(center, scale, mixed, step, shift), width, near
+        yield rotated(center, scale, axes[:, : width - 1] @ rotation, step, shift), width, near
     if d <= _MOST_FEATURES and worth(d):
         step, near = _best_step(sample, sought, tau, metric, offset, scale)
         yield Coder(center, scale, step, False), d + -d % 4, near
 
 
-def _with_rest(w, axes):
-    """For each point its coordinates along the axes and, last, the norm of its component orthogonal to the axes."""
-    inner = w @ axes
-    return np.column_stack([inner, np.sqrt(np.maximum(_squares(w) - _squares(inner), 0))]).astype(np.float32)
+def _inner(points, axes):
+    """(the coordinates of points along axes, the squared norms of the points)"""
+    return points @ axes, _squares(points)
+
+
+def _with_rest(along, square, rotation):
+    """For each point its coordinates along the first axes, rotated, and the norm of its component orthogonal to them.
+
+    along, square: the result of `_inner`. rotation: a square matrix, for as many axes as it has columns.
+    """
+    m = len(rotation)
+    points = np.empty((len(along), m + 1), np.float32)
+    np.matmul(along[:, :m], rotation, out=points[:, :m])
+    points[:, m] = np.sqrt(np.maximum(square - _squares(along[:, :m]), 0))
+    return points
 
 
 def _best_step(points, sought, tau, metric, offset, scale):
@@ -150,9 +164,10 @@ def _best_step(points, sought, tau, metric, offset, scale):
     The largest step clips no point. Smaller steps, which clip the largest coordinates, are tried if clipping enlarges
     no distance, so for all metrics but 'dot'.
     """
-    few = points[:: max(1, len(points) // 2048)]
-    size = np.abs(few)
-    largest = [np.abs(points).max()] + ([] if metric.name == "dot" else [*np.quantile(size, _KEPT)])
+    few = points[:: max(1, len(points) // _STEP_SAMPLE)]
+    largest = [max(points.max(), -points.min())]
+    if metric.name != "dot":
+        largest += [*np.quantile(np.abs(few[::4]), _KEPT)]
     steps = [max(float(each), 2.0**-30) / 127 for each in largest]
     near = [_share_near(few, sought, tau, metric, offset, scale, step) for step in steps]
     step = steps[int(np.argmin(near))]
@@ -176,9 +191,10 @@ def _share_near(points, sought, tau, metric, offset, scale, step):
     points, sought = (np.clip(each, -127 * step, 127 * step) for each in (points, sought))
     limit = np.sqrt(2 * np.maximum(tau, 0)) if metric.name == "cosine" else tau
     limit = np.sqrt(limit) if metric.name == "sqeuclidean" else limit
-    product = sought.astype(np.float64) @ points.T
-    far = np.sqrt(np.maximum(_squares(sought)[:, None] + _squares(points) - 2 * product, 0))
-    return (far <= (limit * scale + 2 * slack * step)[:, None]).mean()
+    # float32 has digits enough for an estimate
+    square = np.einsum("ij,ij->i", sought, sought)[:, None] + np.einsum("ij,ij->i", points, points)
+    reach = np.maximum(limit * scale + 2 * slack * step, 0)
+    return (square - 2 * (sought @ points.T) <= (reach * reach)[:, None]).mean()
 
 
 def _squares(points):

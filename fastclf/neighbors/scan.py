@@ -21,6 +21,21 @@ _AT_ONCE = 1 << 20
 _LEAST_NORM = 1e-140
 
 
+# Rows are screened by inner products
+# _PRODUCT_QUERIES, _PRODUCTS: for at least so many queries and, by the type of X, so many multiplications;
+# _LEAST_COLUMNS, _MOST_COLUMNS: for at least and for fewer than so many columns, which `_product_screen.pxd` explains;
+# _PRODUCT_SHARE: if there are at least so many rows for each neighbour;
+# _LARGEST_HALF: if half the squared norm of each query is smaller.
+_PRODUCT_QUERIES, _PRODUCTS = 16, {"float32": 1 << 18, "float64": 1 << 20}
+_LEAST_COLUMNS, _MOST_COLUMNS, _PRODUCT_SHARE, _LARGEST_HALF = 8, 1 << 16, 16, 5e36
+
+# _CENTRE_ROWS: the mean of at most so many rows is subtracted from rows and queries before they are multiplied.
+# _CENTRED_NUMBERS: about so many numbers of queries are centred at a time, which fit a cache.
+# _MOST_MEASURED: if more than this share of the distances of a range of rows is computed, the next ranges are screened
+# by differences.
+_CENTRE_ROWS, _CENTRED_NUMBERS, _MOST_MEASURED = 16, 1 << 14, 1 / 32
+
+
 class Queries(NamedTuple):
     """A block of queries in the form that the kernels of a scan take; all threads share this object.
 
@@ -53,6 +68,51 @@ class Pass:
         self.bound[: len(queries.query)] = np.inf
         # (d, PANEL_ROWS), dtype of X: scratch space for a panel of rows; None: kernels read X in place
         self.panel = panel
+
+
+class ProductPass(Pass):
+    """A Pass that screens rows by inner products; its arrays are explained in `_product_screen.pxd` (`products_t`)."""
+
+    __slots__ = (
+        "centre",
+        "centred",
+        "centred_panel",
+        "floor",
+        "half",
+        "list_row",
+        "list_score",
+        "list_size",
+        "most",
+        "most_row",
+        "pays",
+        "sums",
+    )
+
+    def __init__(self, search, queries, found, panel, centre):
+        super().__init__(search, queries, found, panel)
+        (n, d), k = queries.query.shape, found.k
+        padded, width = n + -n % kernels.PRODUCT_GROUP, kernels.PANEL_ROWS["float32"]
+        self.centre, self.centred = centre, np.zeros((padded, d), np.float32)
+        self.half, size = np.empty(n), max(1, _CENTRED_NUMBERS // d)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for rows in (slice(i, i + size) for i in range(0, n, size)):
+                apart = queries.query[rows] - centre
+                self.centred[:n][rows] = apart
+                self.half[rows] = 0.5 * np.einsum("ij,ij->i", apart, apart)
+        # whether the next rows are screened by products: not if too many distances had to be computed
+        self.pays = bool(self.half.max() < _LARGEST_HALF)
+        self.floor = np.full(padded, np.inf, np.float32)
+        self.most, self.most_row = np.full((n, k), np.inf), np.zeros((n, k), np.intp)
+        capacity = _list_capacity(k)
+        self.list_size = np.zeros(n, np.intp)
+        self.list_row, self.list_score = np.empty((n, capacity), np.intp), np.empty((n, capacity), np.float32)
+        self.centred_panel = aligned((d, width), np.float32)
+        self.sums = aligned((padded, width), np.float32)
+
+
+def _list_capacity(k):
+    """The largest number of rows that wait for their distances to be computed, for each query of a ProductPass."""
+    return 32 + 4 * k
 
 
 class Scan(Index):
@@ -95,14 +155,19 @@ class Scan(Index):
 
     def _costs(self, queries):
         X, d = self.X, self.X.shape[1]
-        # the number of bytes of a query: in float64, in its copy in X's dtype, and, if the query has another dtype than
-        # X, in temporary arrays that compare the two copies
-        query_bytes = d * (16 if queries.dtype == X.dtype else 56)
-        return d, d, query_bytes, d * kernels.PANEL_ROWS[X.dtype.name] * X.itemsize
+        # the number of bytes of a query: in float64, in its copies in X's dtype and in float32, and, if the query has
+        # another dtype than X, in temporary arrays that compare the two copies
+        query_bytes = d * (20 if queries.dtype == X.dtype else 60)
+        # a thread that screens by products saves time only for several times the work
+        work = -(-d // 64) if self._multiplies(len(queries)) else d
+        # blocks are cut for coordinates of 'minkowski', whose powers take 20 ns each; others take at most 0.3 ns
+        numbers = d if self.metric.name == "minkowski" else -(-d // 16)
+        # a panel in X's dtype, and one in float32
+        return work, numbers, query_bytes, 2 * d * kernels.PANEL_ROWS[X.dtype.name] * X.itemsize
 
     def _cheap_range(self, n_queries):
-        # fewer rows fit a range for 'minkowski', whose powers take 20 ns each; other operations take at most 0.3 ns
-        return max(1, super()._cheap_range(n_queries) // (16 if self.metric.name == "minkowski" else 1))
+        size = super()._cheap_range(n_queries)
+        return max(1, size // 16) if self.metric.name == "minkowski" else 4 * size
 
     def _queries(self, search):
         dtype, metric = self.X.dtype, self.metric
@@ -134,11 +199,32 @@ class Scan(Index):
             return None
         return aligned((self.X.shape[1], kernels.PANEL_ROWS[self.X.dtype.name]), self.X.dtype)
 
+    def _multiplies(self, n_queries):
+        """Whether so many queries are screened by inner products."""
+        X, is_euclidean = self.X, self.metric.name in ("euclidean", "sqeuclidean")
+        many = n_queries >= _PRODUCT_QUERIES and n_queries * X.size >= _PRODUCTS[X.dtype.name]
+        return is_euclidean and many and _LEAST_COLUMNS <= X.shape[1] < _MOST_COLUMNS
+
     def _pass(self, search, queries, found):
-        return Pass(search, queries, found, self._panel(len(queries.query)))
+        n_queries, n = len(queries.query), len(self.X)
+        panel = self._panel(n_queries)
+        if self._multiplies(n_queries) and 0 < found.k * _PRODUCT_SHARE <= n:
+            with np.errstate(over="ignore", invalid="ignore"):
+                centre = self.X[:: -(-n // _CENTRE_ROWS)].mean(axis=0)
+                return ProductPass(search, queries, found, panel, centre.astype(np.float32))
+        return Pass(search, queries, found, panel)
 
     def _step(self, state, start, stop):
+        if isinstance(state, ProductPass) and state.pays:
+            n_measured = kernels.products(self.X, start, stop, self.metric, state)
+            most = max(2 * state.found.k, _MOST_MEASURED * (stop - start))
+            state.pays = n_measured <= most * len(state.queries.query)
+            return n_measured
         return kernels.scan(self.X, start, stop, self.metric, state)
+
+    def _query_bytes(self, k):
+        # the arrays of a ProductPass with a row for each query, of which `sums` takes at most 128 bytes
+        return super()._query_bytes(k) + 16 * k + 12 * _list_capacity(k) + 160
 
 
 def squared_norms(X, metric, name, first=0):

@@ -19,13 +19,13 @@ from neighbors._metrics cimport (
     CHEBYSHEV, COSINE, DOT, EUCLIDEAN, HAMMING, MANHATTAN, MINKOWSKI, SQEUCLIDEAN, cosine_t, dot_t, euclidean_t,
     fill_metric, metric_t, metrics_t, minkowski_t,
 )
-from neighbors._panel_layout cimport PANEL_BYTES, ROWS_D, ROWS_F
+from neighbors._panel_layout cimport PANEL_BYTES, ROWS_D, ROWS_F, pack
+from neighbors._product_screen cimport SCREEN_ROWS, fill_products, products_t, scan_products
 from neighbors._raw_queries cimport FEW_QUERIES, PY_SSIZE_T_MAX, metrics_of, prepare, scratch_bytes
 from neighbors._search cimport fill_search, search_t
 from _model cimport distances_double_f, distances_float_f, model_t, piece, raw_search_t, search_f
 from _vector cimport (
-    LANES_D, LANES_F, at_most, lowest_bit, prefetch, require, spread, spread_d, spread_f, transpose_4_by_4_d,
-    transpose_4_by_4_f, vec, vec_d, vec_f,
+    LANES_D, LANES_F, at_most, lowest_bit, require, spread, spread_d, spread_f, vec, vec_d, vec_f,
 )
 from fastclf._heap cimport push, sort as sort_heap
 from _status cimport FASTCLF_OK
@@ -42,59 +42,8 @@ GROUP = 4
 # The number of rows of a panel, by the dtype of X.
 PANEL_ROWS = {"float32": ROWS_F, "float64": ROWS_D}
 
-cdef inline void pack(
-    const metric_t* metric, const floating* X, Py_ssize_t first, Py_ssize_t n_rows, Py_ssize_t d, Py_ssize_t width,
-    floating* panel
-) noexcept nogil:
-    """panel[j][r] = X[first + r][j], divided by minus the row's norm for cosine; zeros from row n_rows on.
-
-    4 rows by 4 coordinates are transposed in registers, one cache line of each row after another, while the lines of
-    the next panel are prefetched. This takes 5 ms a query instead of 10 (10 queries, 1M x 128).
-    """
-    cdef Py_ssize_t line = 64 // <Py_ssize_t> sizeof(floating), ahead = width * d
-    cdef Py_ssize_t i, j = 0, r, last
-    cdef double scale
-    cdef const floating* x
-    require(0 < n_rows <= width)
-    if metric_t is cosine_t:
-        for r in range(n_rows):
-            x = X + (first + r) * d
-            scale = metric.norm2[first + r]
-            scale = -1 / sqrt(scale) if scale > 0 else 0
-            for j in range(d):
-                panel[j * width + r] = <floating> (x[j] * scale)
-    else:
-        while j < d:
-            last = min(j + line, d)
-            r = 0
-            while r + 4 <= n_rows:
-                x = X + (first + r) * d
-                prefetch(x + ahead + j)
-                prefetch(x + ahead + d + j)
-                prefetch(x + ahead + 2 * d + j)
-                prefetch(x + ahead + 3 * d + j)
-                i = j
-                while i + 4 <= last:
-                    if floating is float:
-                        transpose_4_by_4_f(x + i, d, panel + i * width + r, width)
-                    else:
-                        transpose_4_by_4_d(x + i, d, panel + i * width + r, width)
-                    i += 4
-                while i < last:
-                    panel[i * width + r] = x[i]
-                    panel[i * width + r + 1] = x[d + i]
-                    panel[i * width + r + 2] = x[2 * d + i]
-                    panel[i * width + r + 3] = x[3 * d + i]
-                    i += 1
-                r += 4
-            while r < n_rows:
-                for i in range(j, last):
-                    panel[i * width + r] = X[(first + r) * d + i]
-                r += 1
-            j = last
-    for r in range(n_rows, width):
-        for j in range(d):
-            panel[j * width + r] = 0
+# The number of queries that are compared with a panel of rows together by their products.
+PRODUCT_GROUP = SCREEN_ROWS
 
 
 cdef inline void screen_tile(
@@ -290,6 +239,22 @@ def scan(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, metric, st
     with nogil:
         scan_metric(&m, &s, &X[0, 0], start, stop, scratch, scratch == NULL)
     return s.n_hits
+
+
+def products(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, metric, state):
+    """Search rows X[start:stop] for the k nearest by euclidean or sqeuclidean, by screens from inner products.
+
+    state: a ProductPass of `fastclf/neighbors/scan.py`. Returns the number of distances that were computed.
+    """
+    cdef search_t s
+    cdef metrics_t m
+    cdef products_t p
+    fill_metric(&m, metric, None)
+    fill_search(&s, X.shape[0], state, X[0, 0])
+    fill_products(&p, &s, state)
+    with nogil:
+        scan_products(&m.euclidean, &s, &p, &X[0, 0], start, stop)
+    return p.n_measured
 
 
 cdef int find_block(const model_t* model, const raw_search_t* raw, const floating* X) noexcept nogil:

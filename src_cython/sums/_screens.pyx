@@ -21,7 +21,8 @@ from _vector cimport LANES_F, at_most_f, fmadd_f, largest_f, lowest_bit, max_f, 
 cdef extern from "sums/screen.h" nogil:
     enum: SCREEN_ROWS
     void screen_rows(
-        const float* X, const float* W, const float* b, Py_ssize_t d, Py_ssize_t width, float* out
+        const float* X, Py_ssize_t ldx, const float* W, const float* b, Py_ssize_t ldb, Py_ssize_t d, Py_ssize_t width,
+        float* out
     )
 
 LANES = LANES_F
@@ -95,7 +96,7 @@ def screen(const float[:, ::1] X, weights, Py_ssize_t[::1] code_out, float[::1] 
                     for j in range(d):
                         copy[r * d + j] = x[min(r, n_rows - 1) * d + j]
                 x = copy
-            screen_rows(x, &W[0], &b[0], d, width, screens)
+            screen_rows(x, d, &W[0], &b[0], 0, d, width, screens)
             for r in range(n_rows):
                 code_out[row + r] = certain_class(
                     screens + r * width, width, screen_error(x + r * d, d, norm, intercept)

@@ -12,22 +12,24 @@
 #define SCREEN_ROWS 4
 #define EACH_ROW(op) op(0) op(1) op(2) op(3)
 #endif
-#define BEGIN(r) vec_f s##r = *(const vec_f *)(b + k), t##r = *(const vec_f *)(b + k + LANES_F);
-#define ADD(r)                  \
-    x = spread_f(X[r * d + j]); \
-    s##r = fmadd_f(x, w, s##r); \
+#define BEGIN(r) \
+    vec_f s##r = *(const vec_f *)(b + r * ldb + k), t##r = *(const vec_f *)(b + r * ldb + k + LANES_F);
+#define ADD(r)                    \
+    x = spread_f(X[r * ldx + j]); \
+    s##r = fmadd_f(x, w, s##r);   \
     t##r = fmadd_f(x, v, t##r);
 #define WRITE(r)                            \
     *(vec_f *)(out + r * width + k) = s##r; \
     *(vec_f *)(out + r * width + k + LANES_F) = t##r;
-#define BEGIN_HALF(r) vec_f s##r = *(const vec_f *)(b + k);
-#define ADD_HALF(r) s##r = fmadd_f(spread_f(X[r * d + j]), w, s##r);
+#define BEGIN_HALF(r) vec_f s##r = *(const vec_f *)(b + r * ldb + k);
+#define ADD_HALF(r) s##r = fmadd_f(spread_f(X[r * ldx + j]), w, s##r);
 #define WRITE_HALF(r) *(vec_f *)(out + r * width + k) = s##r;
 
-/* X (SCREEN_ROWS, d); W has the weights of 2 LANES_F classes for each column, then those of the next 2 LANES_F classes, ...,
- * and at last those of LANES_F classes, if so many are left; b has an intercept for each of all `width` classes, a multiple
- * of LANES_F, and out is of shape (SCREEN_ROWS, width). */
-static inline void screen_rows(const float *X, const float *W, const float *b, ptrdiff_t d, ptrdiff_t width, float *out)
+/* X has SCREEN_ROWS rows of d numbers, ldx numbers apart; W has the weights of 2 LANES_F classes for each column, then those of the next 2 LANES_F classes, ...,
+ * and at last those of LANES_F classes, if so many are left; b has what each row's sums begin with, for all `width` classes,
+ * a multiple of LANES_F, and rows ldb numbers apart, or 0 for all rows alike; out, of shape (SCREEN_ROWS, width), may be b. */
+static inline void screen_rows(
+    const float *X, ptrdiff_t ldx, const float *W, const float *b, ptrdiff_t ldb, ptrdiff_t d, ptrdiff_t width, float *out)
 {
     ptrdiff_t k = 0;
     vec_f x, w, v;
