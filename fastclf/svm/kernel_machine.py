@@ -19,6 +19,8 @@ from .objects import KernelTable, are_objects, require_objects
 from .pair_scores import (
     couple,
     few_scores,
+    has_many_classes,
+    many_pairs,
     one_for_each_class,
     pair_scores,
     partial_scores,
@@ -329,8 +331,11 @@ class KernelMachine(Classifier):
         """Whether the rows of the fit were sparse; False if the user gives the kernel values."""
         return isinstance(self._support_rows_, Csr) and not self._is_table()
 
-    def _scores(self, X):
-        """Scores (n, n_pairs): positive for the first class of a pair or, if y has only two classes, for the second."""
+    def _scores(self, X, votes=False):
+        """Scores (n, n_pairs): positive for the first class of a pair or, if y has only two classes, for the second.
+
+        With `votes`, the result may be the class that wins the most pairs for each row, which many classes make faster.
+        """
         self._require_fitted()
         if self._has_objects():
             X = called(self.kernel, require_objects(X, type(self).__name__), self._fit_objects_)
@@ -354,7 +359,10 @@ class KernelMachine(Classifier):
             )
         else:
             kernel, support, rows = self._kernel(self._gamma_), Rows(self._support_rows_, self._support_norms_), Rows(X)
-            S = partial_scores(kernel, support, rows, self._dual_coef_, starts, self._dtype_, n_threads(self.n_jobs))
+            coef, threads = self._dual_coef_, n_threads(self.n_jobs)
+            if has_many_classes(self):
+                return many_pairs(kernel, support, rows, coef, starts, self.intercept_, self._dtype_, threads, votes)
+            S = partial_scores(kernel, support, rows, coef, starts, self._dtype_, threads)
         return pair_scores(S, self.intercept_)
 
     def decision_function(self, X):
@@ -379,8 +387,8 @@ class KernelMachine(Classifier):
         """Labels of rows, of shape (n_samples,); X as for `decision_function`."""
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        chosen = self._chosen(self._scores(X))
-        return rows_at(self.classes_, chosen)
+        found = self._scores(X, votes=not self.break_ties)
+        return rows_at(self.classes_, found if found.ndim == 1 else self._chosen(found))
 
     def _chosen(self, scores):
         """For each row the index of its predicted class, by the scores (n, n_pairs) of the pairs of classes."""

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import _simd
-from .._threads import map_rows, ranges
+from .._threads import map_rows, ranges, run
 from ..kernels import values as kernel_values
 from ..kernels.values import Block, Packed
 
@@ -15,6 +15,10 @@ _VALUES = 1 << 20
 # The kernel multiplies packed rows by panels of other rows. The new rows are packed if there are at most _FEW of them
 # with at most _VALUES kernel values, or at most _FEWER of them; otherwise the support vectors are packed.
 _FEW, _FEWER = 64, 8
+
+# With at least _MANY_CLASSES classes, rows are decided in blocks of about _BLOCK_VALUES kernel values for each row of a
+# group.
+_MANY_CLASSES, _BLOCK_VALUES = 16, 1 << 14
 
 # The scores of dense rows are computed in one call of compiled code if their kernel values take at most this number of
 # multiplications, about 0.1 ms.
@@ -65,6 +69,39 @@ def partial_scores(kernel, support, X, coef, starts, dtype, threads):
             Z = Packed(support, rows, dtype)
             kernel_values.add(Block(kernel, X, Z, Z.all), np.ascontiguousarray(coef[:, rows]), out[c], threads)
     return out.transpose(2, 0, 1)
+
+
+def has_many_classes(model):
+    """Whether a fitted `KernelMachine` has so many classes that rows are decided in blocks, not all together."""
+    return len(model.classes_) >= _MANY_CLASSES and len(model.support_) > 0
+
+
+def many_pairs(kernel, support, X, coef, starts, intercept, dtype, threads, votes):
+    """The scores (n, n_pairs) of all pairs of many classes or, with `votes`, the class that wins the most pairs.
+
+    support, X: `Rows`. Rows are decided in blocks, because all their sums and scores would not fit a cache.
+    """
+    n, size = len(X), coef.shape[1]
+    winner = np.empty(n, np.int64) if votes else None
+    scores = None if votes else np.empty((n, len(intercept)))
+    step = int(np.clip(_BLOCK_VALUES // size, 1, _FEW // compiled.GROUP)) * compiled.GROUP
+
+    def decide(part):
+        K = np.empty((step, size), dtype)
+        scratch = np.empty((size + len(starts) - 1) * compiled.GROUP)
+        for start in part:
+            rows = slice(start, min(start + step, n))
+            Z = Packed(X, np.arange(rows.start, rows.stop), dtype)
+            values = K[: len(Z)]
+            kernel_values.fill(Block(kernel, support, Z, Z.all), values, 1)
+            answers = winner[rows] if votes else None, None if votes else scores[rows]
+            compiled.decide_pairs(values, coef, starts, intercept, scratch, *answers)
+            yield
+
+    starts_of_blocks = range(0, n, step)
+    threads = min(threads, len(starts_of_blocks))
+    run(decide, [starts_of_blocks[t::threads] for t in range(threads)], threads)
+    return winner if votes else scores
 
 
 def table_scores(values, n, coef, starts):

@@ -7,8 +7,9 @@
 #
 # which is positive for class a.
 #
-# `score_few` computes all of this for a few dense rows in one call. Its numbers have the same bits as those of
-# `_values.pyx`, which is faster for many rows.
+# `score_few` computes all of this for a few dense rows in one call, and `decide_pairs` for blocks of rows, each of which
+# has a lane of SIMD vectors, without storing S, which many classes make large. Their numbers have the same bits as those
+# of `_values.pyx`, which is faster for many rows and few classes.
 from cython cimport floating
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
@@ -16,7 +17,7 @@ from libc.string cimport memset
 import numpy as np
 
 from kernels._functions cimport RBF, kernel_t, transform
-from _vector cimport LANES_D, LANES_F, fmadd_d, require, spread_d, vec_d, vec_f
+from _vector cimport LANES_D, LANES_F, fmadd_d, require, spread_d, unless_positive, vec_d, vec_f
 
 cdef extern from *:
     """
@@ -33,6 +34,12 @@ cdef extern from *:
     """
     float fmadd_1f(float a, float b, float c) nogil
     double fmadd_1d(double a, double b, double c) nogil
+
+cdef enum:
+    LANE_ROWS = 2 * LANES_D  # the number of rows whose pairs are decided together, in two SIMD vectors
+
+# The number of rows of a block for `decide_pairs`.
+GROUP = LANE_ROWS
 
 cdef enum:
     SUMS = 8       # the number of outputs, sums of coefficients times kernel values, that are computed side by side
@@ -138,6 +145,122 @@ def choose_winners(const double[:, ::1] score, double[::1] won, int64_t[::1] out
             for a in range(1, n_classes):
                 if won[a] > won[out[i]]:
                     out[i] = a
+
+
+# The scores or votes of LANE_ROWS rows at a time, by `decide_pairs`.
+ctypedef struct pairs_t:
+    # (n_support, LANE_ROWS): the kernel values of each support vector and the rows
+    double* values
+    const double* coef         # (n_classes - 1, n_support)
+    const int64_t* starts      # (n_classes + 1,): class c has the support vectors starts[c] to starts[c + 1]
+    const double* intercept    # (n_pairs,)
+    Py_ssize_t n_support
+    Py_ssize_t n_classes
+    double* won                # (n_classes, LANE_ROWS): the votes for each class; NULL if scores are wanted
+    double* score              # (rows, n_pairs): the scores of the rows; NULL if votes are wanted
+
+
+cdef inline vec_d own_sum(const pairs_t* m, Py_ssize_t c, Py_ssize_t o, Py_ssize_t half) noexcept nogil:
+    """The sum of coef[o, j] times the kernel values of LANES_D rows, over the support vectors j of class c."""
+    cdef Py_ssize_t j
+    cdef const double* coef = m.coef + o * m.n_support
+    cdef const vec_d* value = <const vec_d*> (m.values + half * LANES_D)
+    cdef vec_d sum = spread_d(0)
+    for j in range(m.starts[c], m.starts[c + 1]):
+        sum = fmadd_d(spread_d(coef[j]), value[2 * j], sum)
+    return sum
+
+
+cdef inline void keep(
+    const pairs_t* m, Py_ssize_t a, Py_ssize_t b, Py_ssize_t p, Py_ssize_t half, Py_ssize_t n_rows, vec_d sum
+) noexcept nogil:
+    """Keep the scores or votes of pair p = (a, b) for LANES_D rows; sum: the sums over class a."""
+    cdef vec_d* won = <vec_d*> (m.won + half * LANES_D)
+    cdef Py_ssize_t lane
+    cdef double* part = <double*> &sum
+    cdef vec_d votes
+    sum = (sum + own_sum(m, b, a, half)) + spread_d(m.intercept[p])
+    if m.score != NULL:
+        for lane in range(min(<Py_ssize_t> LANES_D, n_rows - half * LANES_D)):
+            m.score[(half * LANES_D + lane) * (m.n_classes * (m.n_classes - 1) // 2) + p] = part[lane]
+    else:
+        # a score of 0 is for the second class, as in LIBSVM
+        votes = spread_d(1) - unless_positive(spread_d(1), sum)
+        won[2 * a] += votes
+        won[2 * b] += spread_d(1) - votes
+
+
+cdef void decide_block(const pairs_t* m, Py_ssize_t n_rows) noexcept nogil:
+    """The scores or votes of up to LANE_ROWS rows; the sums over class a are computed for four partners at a time."""
+    cdef Py_ssize_t a, b, j, i, n, p = 0, K = m.n_classes
+    cdef const double* coef
+    cdef const vec_d* value = <const vec_d*> m.values
+    cdef vec_d x, y, c
+    cdef vec_d s0, s1, s2, s3, t0, t1, t2, t3
+    cdef vec_d sums[8]
+    if m.won != NULL:
+        memset(m.won, 0, K * LANE_ROWS * sizeof(double))
+    for a in range(K):
+        b = a + 1
+        while b < K:
+            n = min(<Py_ssize_t> 4, K - b)
+            coef = m.coef + (b - 1) * m.n_support
+            s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = spread_d(0)
+            for j in range(m.starts[a], m.starts[a + 1]):
+                x, y = value[2 * j], value[2 * j + 1]
+                c = spread_d(coef[j])
+                s0, t0 = fmadd_d(c, x, s0), fmadd_d(c, y, t0)
+                # beyond the last class, the last one is repeated
+                c = spread_d(coef[min(<Py_ssize_t> 1, n - 1) * m.n_support + j])
+                s1, t1 = fmadd_d(c, x, s1), fmadd_d(c, y, t1)
+                c = spread_d(coef[min(<Py_ssize_t> 2, n - 1) * m.n_support + j])
+                s2, t2 = fmadd_d(c, x, s2), fmadd_d(c, y, t2)
+                c = spread_d(coef[(n - 1) * m.n_support + j])
+                s3, t3 = fmadd_d(c, x, s3), fmadd_d(c, y, t3)
+            sums[0], sums[1], sums[2], sums[3] = s0, t0, s1, t1
+            sums[4], sums[5], sums[6], sums[7] = s2, t2, s3, t3
+            for i in range(n):
+                keep(m, a, b + i, p + i, 0, n_rows, sums[2 * i])
+                keep(m, a, b + i, p + i, 1, n_rows, sums[2 * i + 1])
+            p += n
+            b += n
+
+
+def decide_pairs(
+    const value[:, ::1] K, const double[:, ::1] coef, const int64_t[::1] starts, const double[::1] intercept,
+    double[::1] scratch, int64_t[::1] winner, double[:, ::1] score
+):
+    """Write the class of each row that wins the most pairs to `winner`, or the scores of all pairs to `score`.
+
+    The other one is None. K: kernel values (n, n_support). scratch: (n_support + n_classes) * LANE_ROWS numbers.
+    """
+    cdef pairs_t m
+    cdef Py_ssize_t n = K.shape[0], n_support = coef.shape[1], n_classes = starts.shape[0] - 1, first = 0, i, j, c, n_rows
+    m.values, m.coef, m.starts, m.intercept = &scratch[0], &coef[0, 0], &starts[0], &intercept[0]
+    m.n_support, m.n_classes = n_support, n_classes
+    m.won, m.score = NULL, NULL
+    require(K.shape[1] == n_support and coef.shape[0] == n_classes - 1 and starts[n_classes] == n_support)
+    require(scratch.shape[0] >= (n_support + n_classes) * LANE_ROWS)
+    require(intercept.shape[0] == n_classes * (n_classes - 1) // 2)
+    if winner is not None:
+        require(winner.shape[0] == n)
+        m.won = &scratch[0] + n_support * LANE_ROWS
+    with nogil:
+        while first < n:
+            n_rows = min(<Py_ssize_t> LANE_ROWS, n - first)
+            for j in range(n_support):
+                for i in range(LANE_ROWS):
+                    m.values[j * LANE_ROWS + i] = K[first + min(i, n_rows - 1), j]
+            if winner is None:
+                m.score = &score[first, 0]
+            decide_block(&m, n_rows)
+            if winner is not None:
+                for i in range(n_rows):
+                    winner[first + i] = 0
+                    for c in range(1, n_classes):
+                        if m.won[c * LANE_ROWS + i] > m.won[winner[first + i] * LANE_ROWS + i]:
+                            winner[first + i] = c
+            first += n_rows
 
 
 # A fitted SVM, and scratch space for the scores of one row of X; `score_few` sets the fields.

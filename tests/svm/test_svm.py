@@ -780,3 +780,36 @@ def test_values_in_float32_that_bring_the_exact_violation_no_further_down_are_gi
     assert model.violation_ <= model.tol
     assert dtypes.count("given up") == 1
     assert dtypes.count(np.float32) <= 3
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
+@pytest.mark.parametrize("kernel_dtype", [None, "float32"])
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_many_classes_are_decided_in_blocks_with_the_same_bits(rng, monkeypatch, kernel, kernel_dtype, sparse, n_jobs):
+    n_classes, d = 19, 12
+    y = np.r_[np.arange(n_classes), rng.integers(0, n_classes, 300)]
+    X = rng.standard_normal((n_classes, d))[y] + rng.standard_normal((len(y), d))
+    X[rng.random(X.shape) < 0.5] = 0
+    Q = rng.standard_normal((135, d))
+    A, B = (csr_array(X), csr_array(Q)) if sparse else (X, Q)
+    model = SVC(kernel=kernel, decision_function_shape="ovo", n_jobs=n_jobs, kernel_dtype=kernel_dtype).fit(A, y)
+    monkeypatch.setattr(pair_scores, "_BLOCK_VALUES", 1 << 9)
+    for n in (1, 15, 16, 17, 135):
+        found = model.decision_function(B[:n]), model.predict(B[:n])
+        with monkeypatch.context() as patch:
+            patch.setattr(pair_scores, "_MANY_CLASSES", n_classes + 1)
+            np.testing.assert_array_equal(found[0], model.decision_function(B[:n]))
+            np.testing.assert_array_equal(found[1], model.predict(B[:n]))
+    theirs = peer.SVC(kernel=kernel).fit(A, y)
+    assert np.mean(found[1] == theirs.predict(B)) > 0.97
+
+
+def test_a_score_of_0_of_many_classes_is_a_vote_for_the_second():
+    n_classes = 20
+    K, coef = np.zeros((35, 40)), np.ones((n_classes - 1, 40))
+    starts, intercept = np.arange(0, 41, 2), np.zeros(n_classes * (n_classes - 1) // 2)
+    winner = np.empty(35, np.int64)
+    scratch = np.empty((40 + n_classes) * pair_scores.compiled.GROUP)
+    pair_scores.compiled.decide_pairs(K, coef, starts, intercept, scratch, winner, None)
+    assert winner.tolist() == [n_classes - 1] * 35
