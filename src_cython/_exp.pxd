@@ -4,9 +4,9 @@
 # exp(x) = 2^n exp(r) with n = round(x / log 2) and |r| <= log(2) / 2. The Taylor polynomial of degree 13 gives exp(r)
 # with a remainder below 5e-18. The low bits of x / log 2 + 1.5 * 2^52 are n, which is added to the exponent.
 #
-# log(x) = n log 2 + log(1 + f) with x = 2^n (1 + f) and sqrt(1/2) <= 1 + f < sqrt(2). With s = f / (2 + f), |s| < 0.172,
-# log(1 + f) = 2 (s + s^3 / 3 + s^5 / 5 + ...) = f - f^2 / 2 + s (f^2 / 2 + 2 s^2 / 3 + 2 s^4 / 5 + ...), whose terms from
-# s^22 on are below 1e-18 of f. The last form rounds least, because f is exact.
+# log(x) = n log 2 + log(1 + f) with x = 2^n (1 + f) and sqrt(1/2) <= 1 + f < sqrt(2). With s = f / (2 + f),
+# |s| < 0.172, log(1 + f) = 2 (s + s^3 / 3 + s^5 / 5 + ...) = f - f^2 / 2 + s (f^2 / 2 + 2 s^2 / 3 + 2 s^4 / 5 + ...),
+# whose terms from s^22 on are below 1e-18 of f. The last form rounds least, because f is exact.
 from _vector cimport vec_d
 
 cdef extern from * nogil:

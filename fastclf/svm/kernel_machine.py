@@ -359,10 +359,10 @@ class KernelMachine(Classifier):
             )
         else:
             kernel, support, rows = self._kernel(self._gamma_), Rows(self._support_rows_, self._support_norms_), Rows(X)
-            coef, threads = self._dual_coef_, n_threads(self.n_jobs)
+            threads = n_threads(self.n_jobs)
             if has_many_classes(self):
-                return many_pairs(kernel, support, rows, coef, starts, self.intercept_, self._dtype_, threads, votes)
-            S = partial_scores(kernel, support, rows, coef, starts, self._dtype_, threads)
+                return many_pairs(self, kernel, support, rows, starts, threads, votes)
+            S = partial_scores(kernel, support, rows, self._dual_coef_, starts, self._dtype_, threads)
         return pair_scores(S, self.intercept_)
 
     def decision_function(self, X):

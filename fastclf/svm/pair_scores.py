@@ -76,22 +76,24 @@ def has_many_classes(model):
     return len(model.classes_) >= _MANY_CLASSES and len(model.support_) > 0
 
 
-def many_pairs(kernel, support, X, coef, starts, intercept, dtype, threads, votes):
+def many_pairs(model, kernel, support, X, starts, threads, votes):
     """The scores (n, n_pairs) of all pairs of many classes or, with `votes`, the class that wins the most pairs.
 
-    support, X: `Rows`. Rows are decided in blocks, because all their sums and scores would not fit a cache.
+    model: the fitted `KernelMachine` with that kernel. support, X: `Rows`. Rows are decided in blocks, because
+    all their sums and scores would not fit a cache.
     """
+    coef, intercept = model._dual_coef_, model.intercept_
     n, size = len(X), coef.shape[1]
     winner = np.empty(n, np.int64) if votes else None
     scores = None if votes else np.empty((n, len(intercept)))
     step = int(np.clip(_BLOCK_VALUES // size, 1, _FEW // compiled.GROUP)) * compiled.GROUP
 
     def decide(part):
-        K = np.empty((step, size), dtype)
+        K = np.empty((step, size), model._dtype_)
         scratch = np.empty((size + len(starts) - 1) * compiled.GROUP)
         for start in part:
             rows = slice(start, min(start + step, n))
-            Z = Packed(X, np.arange(rows.start, rows.stop), dtype)
+            Z = Packed(X, np.arange(rows.start, rows.stop), model._dtype_)
             values = K[: len(Z)]
             kernel_values.fill(Block(kernel, support, Z, Z.all), values, 1)
             answers = winner[rows] if votes else None, None if votes else scores[rows]

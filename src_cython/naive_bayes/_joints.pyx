@@ -236,8 +236,8 @@ cdef struct counts_t:
     const double* log_total  # (n_classes,) the logarithm of the number that divides all counts of a class
 
 
-# Log shares: out[j, k] = log(count[k, j] + alpha[j]) - log_total[k] for column j and class k; -inf if the sum of both is
-# at most 0 or NaN
+# Log shares: out[j, k] = log(count[k, j] + alpha[j]) - log_total[k] for column j and class k; -inf if the sum of both
+# is at most 0 or NaN
 cdef void log_shares_of(const counts_t* from_, Py_ssize_t start, Py_ssize_t stop, double* out) noexcept nogil:
     cdef Py_ssize_t K = from_.n_classes, j = start, k, lane, n
     cdef const double* count
@@ -265,8 +265,8 @@ cdef void log_shares_of(const counts_t* from_, Py_ssize_t start, Py_ssize_t stop
 
 
 # Logarithms of absence: out[i] = log(1 - exp(min(log_there[i], 0))), for numbers (column, class) whose classes are
-# adjacent. They are added up in `sums`, which has `period` vectors: number i belongs to lane i modulo the lanes of these
-# vectors, and so each lane to one class. `out` may be NULL.
+# adjacent. They are added up in `sums`, which has `period` vectors: number i belongs to lane i modulo the lanes of
+# these vectors, and so each lane to one class. `out` may be NULL.
 cdef void logs_of_absence_of(
     const double* log_there, Py_ssize_t n, double* out, double* sums, Py_ssize_t period
 ) noexcept nogil:

@@ -5,9 +5,9 @@
 # changed: the heaps of `_search.pxd`; for each query a list of rows that may be near and are not yet measured
 #
 # Let x and q be a row and a query after c was subtracted and both were rounded to float32, and d their distance before
-# that. Then d^2 / 2 is |x|^2 / 2 - x'q + |q|^2 / 2 but for rounding. Let u be 2^-24. The rounding of x and q changes d by
-# at most 1.1 u (|x| + |q|). The sum |x|^2 of n squares is off by at most 1.01 n u |x|^2, and the sum of products, which
-# begins with a multiple of |x|^2, by at most 1.01 n u (|x|^2 / 2 + |x| |q|). As 2 |x| |q| and d^2 / 2 are at most
+# that. Then d^2 / 2 is |x|^2 / 2 - x'q + |q|^2 / 2 but for rounding. Let u be 2^-24. The rounding of x and q changes d
+# by at most 1.1 u (|x| + |q|). The sum |x|^2 of n squares is off by at most 1.01 n u |x|^2, and the sum of products,
+# which begins with a multiple of |x|^2, by at most 1.01 n u (|x|^2 / 2 + |x| |q|). As 2 |x| |q| and d^2 / 2 are at most
 # |x|^2 + |q|^2, for n < 2^16 coordinates
 #
 #     |d^2 / 2 - (|x|^2 / 2 - x'q + |q|^2 / 2)| <= e (|x|^2 + |q|^2) + t,    e = (1.6 n + 24) u
@@ -39,7 +39,7 @@ cdef extern from "sums/screen.h" nogil:
 
 cdef enum:
     PART = 64        # the number of coordinates of rows that are centred together
-    COLUMNS = 1024   # the number of coordinates of a panel, and of queries, that stay in a cache while they are multiplied
+    COLUMNS = 1024   # the number of coordinates of a panel and of queries that stay in a cache while multiplied
 
 # The arrays of a ProductPass of `fastclf/neighbors/scan.py`.
 ctypedef struct products_t:
@@ -119,7 +119,9 @@ cdef inline double centre_rows(
     return largest
 
 
-cdef inline void lift(const products_t* p, const search_t* s, const euclidean_t* metric, Py_ssize_t query) noexcept nogil:
+cdef inline void lift(
+    const products_t* p, const search_t* s, const euclidean_t* metric, Py_ssize_t query
+) noexcept nogil:
     """Raise the floor of a query to what its k nearest rows, measured and listed, allow."""
     cdef double tau = s.tau[query] if metric.squared else s.tau[query] * s.tau[query]
     cdef double half = p.half[query]
@@ -172,12 +174,18 @@ cdef inline void list_row(
         lift(p, s, metric, query)
 
 
+cdef inline float* scores_of(const products_t* p, Py_ssize_t d, Py_ssize_t query) noexcept nogil:
+    """The scores (SCREEN_ROWS, ROWS_F) of a panel for a query and those after it."""
+    return p.sums + (query * ROWS_F if d > COLUMNS else 0)
+
+
 cdef inline void list_near(
     const euclidean_t* metric, search_t* s, products_t* p, const floating* X, Py_ssize_t first, unsigned int valid,
-    const float* gap, Py_ssize_t query, const float* score
+    const float* gap, Py_ssize_t query
 ) noexcept nogil:
-    """List the rows of a panel that may be near, for SCREEN_ROWS queries with their scores (SCREEN_ROWS, ROWS_F)."""
+    """List the rows of a panel that may be near, for SCREEN_ROWS queries whose scores are complete."""
     cdef Py_ssize_t i, r
+    cdef const float* score = scores_of(p, s.d, query)
     cdef unsigned int near
     cdef const vec_f* scores
     cdef vec_f floor
@@ -201,13 +209,13 @@ cdef inline void screen_panel(
         n = min(<Py_ssize_t> COLUMNS, d - column)
         query = 0
         while query < s.n_queries:
-            score = p.sums + (query * ROWS_F if d > COLUMNS else 0)
+            score = scores_of(p, d, query)
             screen_rows(
                 p.query + query * d + column, d, p.panel + column * ROWS_F, score if column else base,
                 ROWS_F if column else 0, n, ROWS_F, score
             )
             if column + n == d:
-                list_near(metric, s, p, X, first, valid, gap, query, score)
+                list_near(metric, s, p, X, first, valid, gap, query)
             query += SCREEN_ROWS
         column += n
 

@@ -10,7 +10,6 @@
 # time. For few queries, the rows of X are read once in place, except for cosine, whose rows must be scaled. Minkowski
 # has no screen.
 from cython cimport floating
-from libc.math cimport sqrt
 from libc.stdlib cimport free, malloc
 
 from neighbors._distance cimport exact_panel, root, screen_bound, screen_row, screen_terms
@@ -25,7 +24,7 @@ from neighbors._raw_queries cimport FEW_QUERIES, PY_SSIZE_T_MAX, metrics_of, pre
 from neighbors._search cimport fill_search, search_t
 from _model cimport distances_double_f, distances_float_f, model_t, piece, raw_search_t, search_f
 from _vector cimport (
-    LANES_D, LANES_F, at_most, lowest_bit, require, spread, spread_d, spread_f, vec, vec_d, vec_f,
+    LANES_D, LANES_F, at_most, lowest_bit, spread, spread_d, spread_f, vec, vec_d, vec_f,
 )
 from fastclf._heap cimport push, sort as sort_heap
 from _status cimport FASTCLF_OK

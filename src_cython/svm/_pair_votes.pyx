@@ -7,9 +7,9 @@
 #
 # which is positive for class a.
 #
-# `score_few` computes all of this for a few dense rows in one call, and `decide_pairs` for blocks of rows, each of which
-# has a lane of SIMD vectors, without storing S, which many classes make large. Their numbers have the same bits as those
-# of `_values.pyx`, which is faster for many rows and few classes.
+# `score_few` computes all of this for a few dense rows in one call, and `decide_pairs` for blocks of rows, each of
+# which has a lane of SIMD vectors, without storing S, which many classes make large. Their numbers have the same bits
+# as those of `_values.pyx`, which is faster for many rows and few classes.
 from cython cimport floating
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
@@ -235,7 +235,8 @@ def decide_pairs(
     The other one is None. K: kernel values (n, n_support). scratch: (n_support + n_classes) * LANE_ROWS numbers.
     """
     cdef pairs_t m
-    cdef Py_ssize_t n = K.shape[0], n_support = coef.shape[1], n_classes = starts.shape[0] - 1, first = 0, i, j, c, n_rows
+    cdef Py_ssize_t n = K.shape[0], n_support = coef.shape[1], n_classes = starts.shape[0] - 1
+    cdef Py_ssize_t first = 0, i, j, c, n_rows
     m.values, m.coef, m.starts, m.intercept = &scratch[0], &coef[0, 0], &starts[0], &intercept[0]
     m.n_support, m.n_classes = n_support, n_classes
     m.won, m.score = NULL, NULL
