@@ -69,7 +69,13 @@ SAME_AT_V3 = {
 }
 
 # The kernels that -O3 makes larger by up to two thirds, but not faster: their loops are written with vectors.
-LIGHTER = {"neighbors._cells_search", "neighbors._kdtree_search", "svm._pair_votes", "svm._small_pairs"}
+LIGHTER = {
+    "naive_bayes._joints",
+    "neighbors._cells_search",
+    "neighbors._kdtree_search",
+    "svm._pair_votes",
+    "svm._small_pairs",
+}
 
 # The kernels of codes, which products of bytes make faster.
 CODES = {"neighbors._cells_build", "neighbors._cells_search", "neighbors._code_scan"}

@@ -17,7 +17,7 @@ from ..sums.blocks import added, over_rows
 from ..sums.class_sums import as_number_rows, class_count_spans, column_sum_spans, require_finite, span_bounds
 from ..sums.layout import by_column
 from ..sums.screens import is_worth_screening, screen_for
-from .joints import add_linear, decide, normalise, require_positive, row_work
+from .joints import add_linear, decide, few_codes, is_few, normalise, require_positive, row_work
 
 # The largest number of folds for which the fit without a fold comes from the merged statistics of the other folds; two
 # merges for each fold give all of these fits.
@@ -441,6 +441,12 @@ class DiscreteBayes(NaiveBayesBase):
         # a block has at least as many rows as X has columns, so that the coefficients, which are copied for it, do not
         # count
         n_classes, size = len(self.classes_), max(_JOINTS // len(self.classes_), X.shape[1])
+        if is_few(X, n_classes) and type(self)._joint is DiscreteBayes._joint:
+            form = self._linear()
+            if form.always is None or not form.always.any():
+                codes = few_codes(X, self._begin() + form.constant, form.coef, threshold=self._threshold())
+                if codes is not None:
+                    return codes
         few = len(X) <= size and not is_worth_screening(X, n_classes)
         if few or isinstance(X, Csr) or type(self)._joint is not DiscreteBayes._joint:
             return super()._decided(X)

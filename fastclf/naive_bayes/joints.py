@@ -12,6 +12,9 @@ from ..sums.layout import by_column
 
 kernels = _simd.load("naive_bayes._joints")
 
+# Dense rows are decided in one compiled call if that takes at most this number of multiplications.
+_FEW_WORK = 1 << 14
+
 # Among at most this number of entries of sparse rows, equal columns are not searched for.
 _FEW_ENTRIES = 1 << 9
 
@@ -38,11 +41,15 @@ def in_lanes(by_class):
 
 def add_gaussian(joint, X, mean, variance, n_jobs):
     """Add the log densities of independent normal columns to `joint`; a variance of 0 is replaced by 1e-300."""
-    variance = np.maximum(variance, 1e-300)
-    constant = in_lanes(-0.5 * np.log(2 * np.pi * variance).sum(axis=1))
-    means, factors = in_lanes(mean), in_lanes(-0.5 / variance)
+    constant = in_lanes(_gaussian_constant(variance))
+    means, factors = in_lanes(mean), in_lanes(-0.5 / np.maximum(variance, 1e-300))
     work = row_work(joint.shape[1])
     over_rows(lambda i, j: kernels.squares(X, means, factors, constant, i, j, joint), X, work, n_jobs)
+
+
+def _gaussian_constant(variance):
+    """The logarithms (n_classes,) of normal densities at their means; a variance of 0 is replaced by 1e-300."""
+    return -0.5 * np.log(2 * np.pi * np.maximum(variance, 1e-300)).sum(axis=1)
 
 
 class Linear(NamedTuple):
@@ -125,6 +132,25 @@ def _products(out, X, coef, n_jobs, threshold):
 
     over_rows(add, X, row_work(out.shape[1]), n_jobs)
     return out
+
+
+def few_codes(X, begin, coef, variance=None, threshold=None):
+    """The class codes of a few dense rows, in one compiled call; None if a number of the rows or joints is not finite.
+
+    The log joints begin with `begin`, and are those of `add_gaussian` with the means `coef` if there is a `variance`,
+    else those of `add_linear` without a column in `always`.
+    """
+    coef, constant = np.asarray(coef, np.float64), np.zeros(len(coef))
+    if variance is not None:
+        variance = np.asarray(variance, np.float64)
+        constant = _gaussian_constant(variance)
+    codes = np.empty(len(X), np.int32)
+    return codes if kernels.decide_few(X, begin, constant, coef, variance, threshold, codes) else None
+
+
+def is_few(X, n_classes):
+    """Whether the rows X are dense, and so few that `few_codes` takes less time than arrays of log joints."""
+    return isinstance(X, np.ndarray) and len(X) > 0 and (len(X) + 1) * X.shape[1] * n_classes <= _FEW_WORK
 
 
 def joined_tables(tables):

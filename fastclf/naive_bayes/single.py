@@ -17,7 +17,17 @@ from .base import DiscreteBayes, NaiveBayesBase, as_priors, begin_joint, documen
 from .counted_cells import Bernoulli, Categorical
 from .distributions import Gaussian, Multinomial, Poisson, log_share
 from .gaussian_leave_one_out import left_out_codes
-from .joints import Linear, add_gaussian, add_table, joined_tables, kernels, of_known_columns, require_positive
+from .joints import (
+    Linear,
+    add_gaussian,
+    add_table,
+    few_codes,
+    is_few,
+    joined_tables,
+    kernels,
+    of_known_columns,
+    require_positive,
+)
 
 # The largest number of counts: the number of classes times the number of categories of all columns together. A count
 # takes 8 bytes.
@@ -119,6 +129,10 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
         if not np.isfinite(joint.sum()):
             require_finite(X, type(self).__name__)
         return joint
+
+    def _decided(self, X):
+        codes = few_codes(X, log_of(self.class_prior_), self.theta_, self.var_) if is_few(X, len(self.theta_)) else None
+        return super()._decided(X) if codes is None else codes
 
     def _answers_without(self, name, values, X, y, fold):
         if is_leave_one_out(fold) and keeps_classes(fold, y):

@@ -13,8 +13,8 @@ from .blocks import added, over_blocks
 
 kernels = _simd.load("sums._class_sums")
 
-# The dtypes that kernels read without conversion; bools are read as uint8.
-_NATIVE = frozenset(["float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "int64"])
+# The dtypes, in native byte order, that kernels read without conversion; bools are read as uint8.
+_NATIVE = frozenset(map(np.dtype, ["f4", "f8", "i1", "u1", "i2", "u2", "i4", "i8"]))
 
 # The largest number of rows in a span, a block of rows that is summed by itself.
 _SPAN_ROWS = 1 << 13
@@ -45,7 +45,7 @@ def as_number_rows(X, owner):
     require_matrix(array, "X", owner)
     if array.dtype == bool:
         array = array.view(np.uint8)
-    if array.dtype.name not in _NATIVE or not array.dtype.isnative:
+    if array.dtype not in _NATIVE:
         return as_float(array, "X")
     if not array.flags.c_contiguous:
         return copy_rows(array, np.empty(array.shape, array.dtype))

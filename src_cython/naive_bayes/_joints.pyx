@@ -7,7 +7,7 @@
 # A SIMD vector has adjacent classes in its lanes, and columns are added in order. Dense rows are processed four at a
 # time, which hides the latency of additions.
 from libc.float cimport DBL_MAX, DBL_MIN
-from libc.math cimport INFINITY, exp, log, sqrt
+from libc.math cimport INFINITY, exp, isfinite, log, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from math import gcd
@@ -350,6 +350,30 @@ cdef inline Py_ssize_t place_of_largest(const double* x, Py_ssize_t n) noexcept 
     return 0
 
 
+cdef inline double factor_of(double variance) noexcept nogil:
+    """What the square of a distance to the mean is multiplied by; a variance of 0 is replaced by 1e-300."""
+    return -0.5 / (1e-300 if variance < 1e-300 else variance)
+
+
+cdef bint are_finite(const joints_t* to) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef double total = 0
+    for i in range(to.stop * to.n_classes):
+        total += to.joint[i]
+    return isfinite(total)
+
+
+cdef bint have_finite_rows(const rows_t* X, Py_ssize_t n, double* scratch) noexcept nogil:
+    cdef Py_ssize_t i, j
+    cdef const double* x
+    for i in range(n):
+        x = row_of(X, i, scratch)
+        for j in range(X.d):
+            if not isfinite(x[j]):
+                return False
+    return True
+
+
 cdef inline joints_t joints_of(
     double[:, ::1] joint, Py_ssize_t width, Py_ssize_t start, Py_ssize_t stop
 ) noexcept nogil:
@@ -467,6 +491,47 @@ def decide(const double[:, ::1] joint, Py_ssize_t start, Py_ssize_t stop, int32_
     """Write the class with the largest log joint, log P(x, class), of each row; the first of equal classes wins."""
     with nogil:
         decide_rows(&joint[0, 0], joint.shape[1], start, stop, &code[0])
+
+
+def decide_few(
+    X, const double[::1] begin, const double[::1] constant, const double[:, :] coef, const double[:, :] variance,
+    threshold, int32_t[::1] code
+):
+    """Decide a few dense rows by log joints that begin with `begin`; whether the rows and all log joints are finite.
+
+    coef, (n_classes, d): the means of `squares` if there is a `variance` of the same shape, else the coefficients of
+    `products`. The log joints have the bits of those that these functions compute.
+    """
+    cdef double limit = 0 if threshold is None else threshold
+    cdef const double* above = NULL if threshold is None else &limit
+    cdef rows_t rows = rows_of(X)
+    cdef Py_ssize_t n = code.shape[0], n_classes = coef.shape[0], d = rows.d, i, j, k
+    cdef Py_ssize_t width = (n_classes + LANES_D - 1) // LANES_D * LANES_D, size = d * width
+    cdef bint sound, normal = variance is not None
+    cdef double[::1] scratch = np.zeros(2 * size + width + 4 * d + n * n_classes)
+    cdef double* first = &scratch[0]
+    cdef double* second = first + size
+    cdef double* padded = second + size
+    cdef double* values = padded + width
+    cdef joints_t to = joints_t(0, n, n_classes, width, values + 4 * d)
+    require(n == len(X) and d == coef.shape[1] and n_classes == begin.shape[0] == constant.shape[0])
+    require(not normal or (variance.shape[0] == n_classes and variance.shape[1] == d))
+    with nogil:
+        for k in range(n_classes):
+            padded[k] = constant[k]
+            for j in range(d):
+                first[j * width + k] = coef[k, j]
+                if normal:
+                    second[j * width + k] = factor_of(variance[k, j])
+            for i in range(n):
+                to.joint[i * n_classes + k] = begin[k]
+        if normal:
+            add_squares(&rows, &to, first, second, padded, values)
+        else:
+            add_products(&rows, &to, first, padded, above, values)
+        decide_rows(to.joint, n_classes, 0, n, &code[0])
+        sound = are_finite(&to) and (above is NULL or have_finite_rows(&rows, n, values))
+    return sound
 
 
 def leave_out(

@@ -8,6 +8,7 @@ from sklearn import datasets, naive_bayes
 
 import fastclf
 from fastclf import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, PoissonNB, _simd
+from fastclf._estimator import clone
 from fastclf._validation import encode_labels
 from fastclf.naive_bayes import gaussian_leave_one_out, joints
 from fastclf.sums import blocks, class_sums
@@ -477,6 +478,41 @@ def test_the_first_of_the_largest_log_joints_decides(rng):
         joint = rng.integers(-3, 0, size=(200, n_classes)).astype(float)
         joint[:5] = -np.inf
         np.testing.assert_array_equal(joints.decide(joint, 1), joint.argmax(axis=1))
+
+
+COUNTED = [MultinomialNB(), ComplementNB(), BernoulliNB(binarize=1.0), MultinomialNB(alpha=0.0), BernoulliNB(alpha=0.0)]
+
+
+@pytest.mark.parametrize("model", [GaussianNB(), *COUNTED], ids=repr)
+@pytest.mark.parametrize("n_classes", [2, 3, 17])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i1", "u2", "i8", "bool"])
+def test_few_rows_are_decided_by_the_log_joints_of_many(model, n_classes, dtype, rng):
+    X = rng.poisson(1.2, (150, 7)).astype(dtype)
+    y = np.arange(150) % n_classes
+    X[y == n_classes - 1] = X[y == 0][: (y == n_classes - 1).sum()]  # the first and the last class are nearly equal
+    X[y == 1, 3] = 0  # a column that one class has no count of, and no variance in
+    model = clone(model).fit(X, y)
+    wanted = model.predict_joint_log_proba(X).argmax(axis=1)
+    for few in (1, 2, 5):
+        found = np.concatenate([model.predict(X[i : i + few]) for i in range(0, 150, few)])
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("model", [GaussianNB(), *COUNTED[:3]], ids=repr)
+def test_one_row_of_equally_probable_classes_gets_the_first(model, rng):
+    X = rng.poisson(1.2, (40, 5)).astype(float)
+    model = clone(model).fit(np.tile(X, (3, 1)), np.repeat([4, 5, 9], 40))
+    assert {int(model.predict(row[None])[0]) for row in X} == {4}
+
+
+@pytest.mark.parametrize("model", [GaussianNB(), *COUNTED], ids=repr)
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_one_row_with_a_number_that_is_not_finite_is_refused(model, wrong, rng):
+    X = rng.poisson(1.2, (40, 5)).astype(float)
+    model = clone(model).fit(X, np.arange(40) % 2)
+    X[0, 3] = wrong
+    with pytest.raises(ValueError, match="row 0, column 3"):
+        model.predict(X[:1])
 
 
 def test_few_sparse_rows_of_bernoulli_have_the_answers_of_dense_ones(rng):
