@@ -1,5 +1,7 @@
 """What SVC and NuSVC share: checks, the rows of a fit, and predictions."""
 
+import math
+
 import numpy as np
 
 from .._csr import Csr, Matrix, as_rows, as_scipy, is_sparse
@@ -394,7 +396,7 @@ class KernelMachine(Classifier):
         """For each row the index of its predicted class, by the scores (n, n_pairs) of the pairs of classes."""
         if scores.shape[1] == 1:
             return chosen(scores)
-        n_classes = round(np.sqrt(2 * scores.shape[1])) + 1
+        n_classes = (1 + math.isqrt(1 + 8 * scores.shape[1])) // 2
         return chosen(one_for_each_class(scores, n_classes)) if self.break_ties else winners(scores, n_classes)
 
     @only_if(lambda self: self._has_sigmoids())
