@@ -425,6 +425,12 @@ def rows_at(array, numbers):
     return out
 
 
+@aside_for_many
+def columns_at(array, numbers):
+    """The columns with these ascending numbers, in C order; the array itself if they are all."""
+    return array if len(numbers) == array.shape[1] else np.take(array, numbers, axis=1)
+
+
 def repeated(values, counts):
     """np.repeat(values, counts) for two vectors, made in blocks, because np.repeat lets no other thread run."""
     ends = np.cumsum(counts)

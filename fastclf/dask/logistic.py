@@ -14,7 +14,7 @@ import numpy as np
 from .. import linear_model as plain
 from .._csr import Csr, as_unchecked_rows
 from .._labels import class_factors, require_two
-from .._threads import run
+from .._threads import columns_at, run
 from ..linear_model.likelihood import (
     Likelihood,
     Pass,
@@ -425,7 +425,7 @@ class ShardLikelihood(Likelihood):
         found = self._rows.call(weighted_rows, rows)
         other = copy.copy(self)
         other.X, other.weights = (np.concatenate(parts) for parts in zip(*found))
-        return RowsInDoubt(other, np.arange(len(rows)), p[rows], rows)
+        return RowsInDoubt(other, np.arange(len(rows)), columns_at(p, rows), rows)
 
     def _over_blocks(self, bounds, first, kernel, begin, step):
         tally = kernel

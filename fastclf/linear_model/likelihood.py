@@ -12,7 +12,15 @@ import numpy as np
 from .. import _simd
 from .._csr import Csr
 from .._exceptions import of_column
-from .._threads import aside_for_many, aside_if_many, aside_if_slow, map_rows, norm_of, ranges, rows_at
+from .._threads import (
+    aside_for_many,
+    aside_if_many,
+    aside_if_slow,
+    columns_at,
+    map_rows,
+    norm_of,
+    ranges,
+)
 from .._validation import as_matrix
 from ..sums.blocks import added, even_bounds, n_blocks, over_blocks
 from ..sums.class_sums import span_bounds
@@ -437,7 +445,7 @@ class Likelihood:
         """
         doubt, p = line.shares()
         rows = in_doubt(doubt, share, most)
-        return None if rows is None else RowsInDoubt(self, rows, rows_at(p, rows))
+        return None if rows is None else RowsInDoubt(self, rows, columns_at(p, rows))
 
     def scaled_rows(self, rows):
         """The rows with these numbers, centred and scaled, with the column for the intercept, in float32."""
@@ -611,7 +619,7 @@ class RowsInDoubt:
     problem : Likelihood
     rows : ndarray of int
         Row numbers.
-    p : ndarray of shape (len(rows), K)
+    p : ndarray of shape (K, len(rows))
         Probabilities of the classes; with two classes p (1 - p).
     whole : ndarray of int, optional
         The row numbers in the problem that `problem` has only these rows of.
@@ -622,52 +630,53 @@ class RowsInDoubt:
         weights = (problem.weights[rows] if len(problem.weights) else np.ones(len(rows))) / problem.total
         # the rows' weights are divided by the largest one, so that float32 can hold them
         self.unit = float(weights.max(initial=1e-300))
-        self.weights = (weights / self.unit).astype(np.float32)[:, None]
+        weights = (weights / self.unit).astype(np.float32)
+        # p and the weights times p and times `bends`, p (1 - p), have a row for each class
         if problem.K == 1:
-            self.bends, self.p = p.astype(np.float32), None
+            self.bends, self.p = weights * p.astype(np.float32), None
         else:
-            self.top = p.argmax(axis=1)
+            self.top = p.argmax(axis=0) * len(rows) + self.numbers
             rest = p.copy()
-            rest[self.numbers, self.top] = 0
+            rest.ravel()[self.top] = 0
             bends = 1 - p
             # 1 - p as the sum of the other probabilities, which loses no digits where p is nearly 1
-            bends[self.numbers, self.top] = rest.sum(axis=1)
-            self.bends, self.p = (bends * p).astype(np.float32), p.astype(np.float32)
+            bends.ravel()[self.top] = rest.sum(axis=0)
+            self.p = p.astype(np.float32)
+            self.bends, self.shares = weights * (bends * p).astype(np.float32), weights * self.p
         self.Z = problem.scaled_rows(rows)
 
     def score_changes(self, V):
-        """How the scores of the rows, of shape (m, K), change by a step V."""
+        """How the scores of the rows, of shape (K, m), change by a step V."""
         size = float(np.abs(V).max(initial=1e-300))
-        return (self.Z @ (V / size).astype(np.float32).T) * size
+        return ((V / size).astype(np.float32) @ self.Z.T) * size
 
     def times(self, V):
         """The second derivatives times V, both of shape (K, D)."""
         size = float(np.abs(V).max(initial=1e-300))
-        S = self.Z @ (V / size).astype(np.float32).T
+        S = (V / size).astype(np.float32) @ self.Z.T
         if self.p is None:
             S *= self.bends
         else:
-            S -= S[self.numbers, self.top][:, None]
-            S -= np.einsum("ik,ik->i", self.p, S)[:, None]
-            S *= self.p
-        S *= self.weights
-        return (S.T @ self.Z) * (self.unit * size) + self.pull * V
+            S -= S.ravel()[self.top]
+            S -= np.einsum("ki,ki->i", self.p, S)
+            S *= self.shares
+        return (S @ self.Z) * (self.unit * size) + self.pull * V
 
     def preconditioner(self):
         """`diagonal` for few columns, or if it takes at most as long as `_BLOCK_STEPS` products; else `shared`."""
-        (m, D), K = self.Z.shape, self.bends.shape[1]
-        work = D * (5 * K * D + np.count_nonzero(_counted(self.bends * self.weights)))
+        (m, D), K = self.Z.shape, len(self.bends)
+        work = D * (5 * K * D + np.count_nonzero(_counted(self.bends)))
         return self.diagonal() if D <= _FEW_COLUMNS or work <= 4 * _BLOCK_STEPS * m * K else self.shared()
 
     def shared(self):
         """The mean of the diagonal blocks over the classes, of shape (1, D, D)."""
-        bends = self.weights * self.bends.mean(axis=1, keepdims=True)
+        bends = self.bends.mean(axis=0)[:, None]
         return (self.unit * (self.Z.T @ (self.Z * bends)) + np.diag(self.pull))[None]
 
     def diagonal(self):
         """The diagonal blocks of the classes, of shape (K, D, D)."""
-        blocks = np.empty((self.bends.shape[1], *self.Z.shape[1:] * 2))
-        for block, bends in zip(blocks, (self.bends * self.weights).T):
+        blocks = np.empty((len(self.bends), *self.Z.shape[1:] * 2))
+        for block, bends in zip(blocks, self.bends):
             rows = np.flatnonzero(_counted(bends))
             Z = self.Z[rows]
             np.multiply(Z.T @ (Z * bends[rows, None]), self.unit, out=block)
@@ -676,8 +685,8 @@ class RowsInDoubt:
 
 
 def _counted(bends):
-    """A mask of the second derivatives `bends` (rows, classes) that are above 1e-2 of the largest of their class."""
-    return bends > 1e-2 * bends.max(axis=0, initial=0)
+    """A mask of the second derivatives `bends` (..., rows) that are above 1e-2 of the largest of their class."""
+    return bends > 1e-2 * bends.max(axis=-1, keepdims=True, initial=0)
 
 
 class ByProducts:

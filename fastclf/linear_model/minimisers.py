@@ -36,7 +36,7 @@ _SURE, _DOUBTFUL_NUMBERS = 0.02, 1 << 22
 # _CHEAP: the largest number of multiplications in a product of the second derivatives and a direction.
 # _MANY_STEPS: the preconditioner is computed again after a step of Newton's method with more than this number of such
 # products.
-_CHEAP, _MANY_STEPS = 1 << 30, 25
+_CHEAP, _MANY_STEPS = 1 << 30, 6
 # _CONJUGATE_STEPS: the largest number of steps of conjugate gradients for one search direction.
 # _CONJUGATE_SHARE: these steps end when the residual is this share of the gradient.
 _CONJUGATE_STEPS, _CONJUGATE_SHARE = 100, 0.15

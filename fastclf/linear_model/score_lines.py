@@ -8,7 +8,7 @@ tell apart the loss falls like an exponential, so that a step of Newton's method
 import numpy as np
 
 from .. import _simd
-from .._threads import ranges
+from .._threads import columns_at, ranges
 
 kernels = _simd.load("linear_model._likelihood")
 
@@ -52,14 +52,14 @@ class ScoreLine:
         return scores
 
     def shares(self):
-        """(the weight of each row in the curvature, (n,); the rows' probabilities, (n, K), in Fortran order).
+        """(the weight of each row in the curvature, (n,); the rows' probabilities, (K, n)).
 
         For two classes p (1 - p) stands in the place of the probabilities.
         """
         p, doubt = np.empty_like(self.scores), np.empty(self.m)
         kernels.shares(self.scores, p, doubt)
         doubt *= self.weights
-        return doubt[: self.n], p[:, : self.n].T
+        return doubt[: self.n], p[:, : self.n]
 
     def _parts(self, n):
         """Slices of 0, 1, ... n - 1, in which a part of the rows has few scores."""
@@ -77,7 +77,7 @@ class ScoreLine:
         n = len(rows.numbers)
         m, K = -(-n // kernels.LANES) * kernels.LANES, self.problem.K
         scores, change, weights = np.zeros((K, m)), np.zeros((K, m)), np.zeros(m)
-        scores[:, :n], change[:, :n] = self.scores[:, rows.rows], rows.score_changes(direction).T
+        scores[:, :n], change[:, :n] = columns_at(self.scores, rows.rows), rows.score_changes(direction)
         weights[:n] = self.weights[rows.rows]
         slope = self._slope(point, direction, scores, change, weights, self.codes[rows.rows])
         start = float(np.sum(point.gradient * direction))

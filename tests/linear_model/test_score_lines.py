@@ -34,6 +34,7 @@ def test_shares_and_lengths_are_those_of_the_reference(rng, n, n_classes, weight
     expected = reference.probabilities(ours.X, *ours.coefficients(theta))
     weights = ours.weights if weighted else np.ones(n)
     doubt, p = line.shares()
+    p = p.T
     if n_classes == 2:
         np.testing.assert_allclose(p[:, 0], expected[:, 0] * expected[:, 1], rtol=1e-9)
         np.testing.assert_allclose(doubt, weights * p[:, 0], rtol=1e-9)
