@@ -17,7 +17,7 @@ from libc.string cimport memset
 import numpy as np
 
 from kernels._functions cimport RBF, kernel_t, transform
-from _vector cimport LANES_D, LANES_F, fmadd_d, require, spread_d, unless_positive, vec_d, vec_f
+from _vector cimport LANES_D, LANES_F, fmadd_d, require, spread_d, unless_positive, vec_d, vec_f, widen
 
 cdef extern from *:
     """
@@ -56,7 +56,10 @@ cdef void add_products(
     const value* K, const double* coef, Py_ssize_t n_support, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t n,
     double* out
 ) noexcept nogil:
-    """Add the sum of coef[o, j] K[j], start <= j < stop, for kernel values K, to each of n <= SUMS outputs out[o]."""
+    """Add the sum of coef[o, j] K[j], start <= j < stop, for kernel values K, to each of n <= SUMS outputs out[o].
+
+    Calls for adjacent ranges, in order, read long rows of `coef` from memory, which its prefetchers follow.
+    """
     cdef vec_d sum[SUMS]
     cdef vec_d k
     cdef Py_ssize_t j, o
@@ -80,14 +83,15 @@ def combine(const value[:, ::1] K, const double[:, ::1] coef, const int64_t[::1]
     require(out.shape[1] == n_classes and out.shape[2] == n_outputs)
     with nogil:
         for i in range(out.shape[0]):
-            for c in range(n_classes):
-                o = 0
-                while o < n_outputs and starts[c] < starts[c + 1]:
-                    add_products(
-                        &K[i, 0], &coef[o, 0], n_support, starts[c], starts[c + 1],
-                        min(<Py_ssize_t> SUMS, n_outputs - o), &out[i, c, o]
-                    )
-                    o += SUMS
+            o = 0
+            while o < n_outputs:
+                for c in range(n_classes):
+                    if starts[c] < starts[c + 1]:
+                        add_products(
+                            &K[i, 0], &coef[o, 0], n_support, starts[c], starts[c + 1],
+                            min(<Py_ssize_t> SUMS, n_outputs - o), &out[i, c, o]
+                        )
+                o += SUMS
 
 
 def score_pairs(const double[:, :, :] S, const double[:] intercept, double[:, ::1] out):
@@ -314,8 +318,14 @@ cdef void multiply(const few_t* m, const floating* support, const value* x, valu
                 if (floating is float and value is float) or (floating is double and value is double):
                     s[r] = <const value*> row
                 else:
-                    for j in range(n):
+                    j = 0
+                    if floating is float and value is double:
+                        while j + LANES_D <= n:
+                            (<vec_d*> (part + r * PART + j))[0] = widen(row + j)
+                            j += LANES_D
+                    while j < n:
                         part[r * PART + j] = <value> row[j]
+                        j += 1
                     s[r] = part + r * PART
             for j in range(n):
                 a = x[start + j]
@@ -333,7 +343,7 @@ cdef void score_row(
     const few_t* m, const floating* support, const void* row, bint single, double norm, value* x, double* out
 ) noexcept nogil:
     """Write the scores of a row, of floats if `single`, else of doubles; norm: squared length of the row."""
-    cdef Py_ssize_t j, c, o, first = 0, a, b, p = 0
+    cdef Py_ssize_t j, c, o = 0, first, a, b, p = 0
     cdef value* values = <value*> m.values
     for j in range(m.d):
         x[j] = <value> (<const float*> row)[j] if single else <value> (<const double*> row)[j]
@@ -347,15 +357,15 @@ cdef void score_row(
             &m.kernel, norm, <const vec_d*> m.terms, <vec_d*> values, (m.n_support + LANES_D - 1) // LANES_D
         )
     memset(m.sums, 0, m.n_classes * (m.n_classes - 1) * sizeof(double))
-    for c in range(m.n_classes):
-        o = 0
-        while o < m.n_classes - 1 and m.n_support_of[c]:
+    while o < m.n_classes - 1:
+        first = 0
+        for c in range(m.n_classes):
             add_products(
                 values, m.coef + o * m.n_support, m.n_support, first, first + m.n_support_of[c],
                 min(<Py_ssize_t> SUMS, m.n_classes - 1 - o), m.sums + c * (m.n_classes - 1) + o
             )
-            o += SUMS
-        first += m.n_support_of[c]
+            first += m.n_support_of[c]
+        o += SUMS
     for a in range(m.n_classes):
         for b in range(a + 1, m.n_classes):
             out[p] = (
