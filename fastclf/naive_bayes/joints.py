@@ -120,15 +120,13 @@ def of_known_columns(X):
 
 def _products(out, X, coef, n_jobs, threshold):
     """Add X @ coef.T to `out`; with a threshold, entries of X count as 0 or 1. Returns `out`."""
-    sparse = isinstance(X, Csr)
-    coef = by_column(np.asarray(coef, np.float64)).T if sparse else in_lanes(coef)
-    constant = np.zeros(coef.shape[1])
+    coef = by_column(np.asarray(coef, np.float64)).T
 
     def add(start, stop):
-        if sparse:
+        if isinstance(X, Csr):
             kernels.sparse_products(X, X.data, coef, threshold, start, stop, out)
         else:
-            kernels.products(X, coef, constant, threshold, start, stop, out)
+            kernels.products(X, coef, threshold, start, stop, out)
 
     over_rows(add, X, row_work(out.shape[1]), n_jobs)
     return out
@@ -140,7 +138,7 @@ def few_codes(X, begin, coef, variance=None, threshold=None):
     The log joints begin with `begin`, and are those of `add_gaussian` with the means `coef` if there is a `variance`,
     else those of `add_linear` without a column in `always`.
     """
-    coef, constant = np.asarray(coef, np.float64), np.zeros(len(coef))
+    coef, constant = np.asarray(coef, np.float64), None
     if variance is not None:
         variance = np.asarray(variance, np.float64)
         constant = _gaussian_constant(variance)

@@ -10,6 +10,9 @@ kernels = _simd.load("sums._screens")
 # The classes of dense rows are found by a screen in float32 if there are at least _MANY_CLASSES classes, products of
 # _LEAST_PRODUCTS entries and weights, and fewer than _MOST_COLUMNS columns, up to which the bound of the errors holds.
 _MANY_CLASSES, _LEAST_PRODUCTS, _MOST_COLUMNS = 8, 1 << 18, 1 << 16
+# A screen reads all weights about ten times before it sees a row: fewer rows than _LEAST_ROWS, or than _LEAST_ANSWERS
+# over the number of classes, take less time without it.
+_LEAST_ROWS, _LEAST_ANSWERS = 64, 1 << 11
 
 # The number of entries of rows that are screened at a time, so that their copy in float32 fits a cache.
 _BLOCK_NUMBERS = 1 << 16
@@ -80,7 +83,7 @@ def is_worth_screening(X, n_classes):
     """Whether rows X and classes are so many that a Screen is faster than exact scores."""
     n, d = X.shape
     many = n_classes >= _MANY_CLASSES and n * d * n_classes >= _LEAST_PRODUCTS and d < _MOST_COLUMNS
-    return many and not isinstance(X, Csr)
+    return many and n >= _LEAST_ROWS and n * n_classes >= _LEAST_ANSWERS and not isinstance(X, Csr)
 
 
 def screen_for(X, coef, intercept, exact, as_floats=_rounded):

@@ -9,6 +9,7 @@
 from libc.float cimport DBL_MAX, DBL_MIN
 from libc.math cimport INFINITY, exp, isfinite, log, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memcpy
 
 from math import gcd
 
@@ -81,16 +82,32 @@ cdef void add_squares(
                 add_lanes(to, i + r, k, a[r])
 
 
-# Linear scores of dense rows: joint[i, k] += constant[k] + sum_j coef[j, k] x_ij for row i, class k and column j. With
-# a threshold, x_ij is replaced by 1 if it is above, else by 0; `threshold` is NULL if there is none. `scratch` has 4 d
-# doubles.
+# The coefficients (column, class) of linear scores. Unless they are padded to whole vectors, the last vector of a
+# column extends into the next: `end` has a copy of the columns from n_safe on, whose vectors would extend beyond the
+# last column, and is padded.
+cdef struct coef_t:
+    const double* coef
+    const double* end
+    Py_ssize_t n_safe
+    Py_ssize_t stride  # the number of coefficients of a column, with those that pad it
+
+
+cdef inline void multiply(vec_d* a, const double* const* x, Py_ssize_t j, const double* coef) noexcept nogil:
+    """Add a coefficient of column j, for the classes of a vector, times x to the sums `a` of four rows."""
+    cdef vec_d c = (<const vec_d*> coef)[0]
+    a[0] = fmadd_d(spread_d(x[0][j]), c, a[0])
+    a[1] = fmadd_d(spread_d(x[1][j]), c, a[1])
+    a[2] = fmadd_d(spread_d(x[2][j]), c, a[2])
+    a[3] = fmadd_d(spread_d(x[3][j]), c, a[3])
+
+
+# Linear scores of dense rows: joint[i, k] += sum_j coef[j, k] x_ij for row i, class k and column j. With a threshold,
+# x_ij is replaced by 1 if it is above, else by 0; `threshold` is NULL if there is none. `scratch` has 4 d doubles.
 cdef void add_products(
-    const rows_t* X, const joints_t* to, const double* coef, const double* constant, const double* threshold,
-    double* scratch
+    const rows_t* X, const joints_t* to, const coef_t* by, const double* threshold, double* scratch
 ) noexcept nogil:
-    cdef Py_ssize_t d = X.d, width = to.width, i, j, k, r, v
+    cdef Py_ssize_t d = X.d, i, j, k, r, v
     cdef const double* x[4]
-    cdef vec_d c
     cdef vec_d a[4]
     for i in range(to.start, to.stop, 4):
         for r in range(4):
@@ -99,28 +116,22 @@ cdef void add_products(
                 for j in range(d):
                     scratch[r * d + j] = 1.0 if x[r][j] > threshold[0] else 0.0
                 x[r] = scratch + r * d
-        for v in range(width // LANES_D):
+        for v in range(to.width // LANES_D):
             k = v * LANES_D
-            a[0] = a[1] = a[2] = a[3] = (<const vec_d*> (constant + k))[0]
-            for j in range(d):
-                c = (<const vec_d*> (coef + j * width + k))[0]
-                a[0] = fmadd_d(spread_d(x[0][j]), c, a[0])
-                a[1] = fmadd_d(spread_d(x[1][j]), c, a[1])
-                a[2] = fmadd_d(spread_d(x[2][j]), c, a[2])
-                a[3] = fmadd_d(spread_d(x[3][j]), c, a[3])
+            a[0] = a[1] = a[2] = a[3] = spread_d(0)
+            for j in range(by.n_safe):
+                multiply(a, x, j, by.coef + j * by.stride + k)
+            for j in range(by.n_safe, d):
+                multiply(a, x, j, by.end + (j - by.n_safe) * by.stride + k)
             for r in range(min(4, to.stop - i)):
                 add_lanes(to, i + r, k, a[r])
 
 
-# Linear scores of sparse rows: joint[i, k] += sum_j coef[j, k] x_ij for row i, class k and column j. With a threshold,
-# x_ij is replaced by 1 if it is above, else by 0; `threshold` is NULL if there is none. Coefficients of a column are
-# not padded, so that the last vector of a column extends into the next: `end` has a copy of the columns from n_safe on,
-# whose vectors would extend beyond the last column, and is padded.
+# The same for sparse rows.
 cdef void add_sparse_products(
-    const csr_t* X, const real* value, const joints_t* to, const double* coef, const double* end, Py_ssize_t n_safe,
-    const double* threshold
+    const csr_t* X, const real* value, const joints_t* to, const coef_t* by, const double* threshold
 ) noexcept nogil:
-    cdef Py_ssize_t i, e, j, k, v, n_classes = to.n_classes
+    cdef Py_ssize_t i, e, j, k, v
     cdef const double* column
     cdef double x
     cdef vec_d a
@@ -133,7 +144,7 @@ cdef void add_sparse_products(
                 if threshold is not NULL:
                     x = 1.0 if x > threshold[0] else 0.0
                 j = X.indices[e]
-                column = coef + j * n_classes if j < n_safe else end + (j - n_safe) * n_classes
+                column = by.coef + j * by.stride if j < by.n_safe else by.end + (j - by.n_safe) * by.stride
                 a = fmadd_d(spread_d(x), (<const vec_d*> (column + k))[0], a)
             add_lanes(to, i, k, a)
 
@@ -392,18 +403,35 @@ def squares(
         add_squares(&rows, &to, &mean[0, 0], &weight[0, 0], &constant[0], &scratch[0])
 
 
+cdef Py_ssize_t whole(Py_ssize_t n):
+    """n, rounded up to a multiple of a SIMD vector's length."""
+    return (n + LANES_D - 1) // LANES_D * LANES_D
+
+
+cdef double[::1] end_of(const double[:, ::1] coef):
+    """A padded copy of the last columns of coefficients (d, n_classes), as many as a SIMD vector has lanes."""
+    cdef Py_ssize_t n = coef.shape[1], size = min(<Py_ssize_t> LANES_D, coef.shape[0]) * n
+    cdef double[::1] end = np.zeros(size + LANES_D)
+    memcpy(&end[0], &coef[0, 0] + coef.shape[0] * n - size, size * sizeof(double))
+    return end
+
+
 def products(
-    X, const double[:, ::1] coef, const double[::1] constant, threshold,
-    Py_ssize_t start, Py_ssize_t stop, double[:, ::1] joint
+    X, const double[:, ::1] coef, threshold, Py_ssize_t start, Py_ssize_t stop, double[:, ::1] joint
 ):
-    """Add linear scores to the log joints of rows [start, stop); with a `threshold`, x is 1 above it, else 0."""
+    """Add linear scores to the log joints of rows [start, stop); with a `threshold`, x is 1 above it, else 0.
+
+    coef: the coefficients of all classes for each column, of shape (d, n_classes).
+    """
     cdef double limit = 0 if threshold is None else threshold
     cdef const double* above = NULL if threshold is None else &limit
     cdef rows_t rows = rows_of(X)
-    cdef joints_t to = joints_of(joint, coef.shape[1], start, stop)
-    cdef double[::1] scratch = np.empty(4 * rows.d)
+    cdef joints_t to = joints_of(joint, whole(joint.shape[1]), start, stop)
+    cdef double[::1] scratch = np.empty(4 * rows.d), end = end_of(coef)
+    cdef coef_t by = coef_t(&coef[0, 0], &end[0], max(0, rows.d - LANES_D), coef.shape[1])
+    require(coef.shape[0] == rows.d and coef.shape[1] == joint.shape[1])
     with nogil:
-        add_products(&rows, &to, &coef[0, 0], &constant[0], above, &scratch[0])
+        add_products(&rows, &to, &by, above, &scratch[0])
 
 
 def sparse_products(
@@ -418,15 +446,12 @@ def sparse_products(
     cdef const double* above = NULL if threshold is None else &limit
     cdef const real* values = &data[0] if data.shape[0] else NULL
     cdef csr_t rows = csr_of(X)
-    cdef Py_ssize_t n_classes = joint.shape[1], d = coef.shape[0], n_safe = max(0, d - LANES_D)
-    cdef double[::1] end = np.zeros((d - n_safe) * n_classes + LANES_D)
-    cdef joints_t to = joints_of(joint, (n_classes + LANES_D - 1) // LANES_D * LANES_D, start, stop)
-    cdef Py_ssize_t i
-    require(d == rows.n_columns and coef.shape[1] == n_classes)
-    for i in range((d - n_safe) * n_classes):
-        end[i] = coef[n_safe + i // n_classes, i % n_classes]
+    cdef double[::1] end = end_of(coef)
+    cdef coef_t by = coef_t(&coef[0, 0], &end[0], max(0, rows.n_columns - LANES_D), coef.shape[1])
+    cdef joints_t to = joints_of(joint, whole(joint.shape[1]), start, stop)
+    require(coef.shape[0] == rows.n_columns and coef.shape[1] == joint.shape[1])
     with nogil:
-        add_sparse_products(&rows, values, &to, &coef[0, 0], &end[0], n_safe, above)
+        add_sparse_products(&rows, values, &to, &by, above)
 
 
 def entries(
@@ -499,14 +524,14 @@ def decide_few(
 ):
     """Decide a few dense rows by log joints that begin with `begin`; whether the rows and all log joints are finite.
 
-    coef, (n_classes, d): the means of `squares` if there is a `variance` of the same shape, else the coefficients of
-    `products`. The log joints have the bits of those that these functions compute.
+    coef, (n_classes, d): the means of `squares` if there are a `variance` of the same shape and its `constant`, else
+    the coefficients of `products`. The log joints have the bits of those that these functions compute.
     """
     cdef double limit = 0 if threshold is None else threshold
     cdef const double* above = NULL if threshold is None else &limit
     cdef rows_t rows = rows_of(X)
     cdef Py_ssize_t n = code.shape[0], n_classes = coef.shape[0], d = rows.d, i, j, k
-    cdef Py_ssize_t width = (n_classes + LANES_D - 1) // LANES_D * LANES_D, size = d * width
+    cdef Py_ssize_t width = whole(n_classes), size = d * width
     cdef bint sound, normal = variance is not None
     cdef double[::1] scratch = np.zeros(2 * size + width + 4 * d + n * n_classes)
     cdef double* first = &scratch[0]
@@ -514,11 +539,13 @@ def decide_few(
     cdef double* padded = second + size
     cdef double* values = padded + width
     cdef joints_t to = joints_t(0, n, n_classes, width, values + 4 * d)
-    require(n == len(X) and d == coef.shape[1] and n_classes == begin.shape[0] == constant.shape[0])
-    require(not normal or (variance.shape[0] == n_classes and variance.shape[1] == d))
+    cdef coef_t by
+    require(n == len(X) and d == coef.shape[1] and n_classes == begin.shape[0])
+    require(not normal or (variance.shape[0] == constant.shape[0] == n_classes and variance.shape[1] == d))
     with nogil:
         for k in range(n_classes):
-            padded[k] = constant[k]
+            if normal:
+                padded[k] = constant[k]
             for j in range(d):
                 first[j * width + k] = coef[k, j]
                 if normal:
@@ -528,7 +555,8 @@ def decide_few(
         if normal:
             add_squares(&rows, &to, first, second, padded, values)
         else:
-            add_products(&rows, &to, first, padded, above, values)
+            by = coef_t(first, NULL, d, width)
+            add_products(&rows, &to, &by, above, values)
         decide_rows(to.joint, n_classes, 0, n, &code[0])
         sound = are_finite(&to) and (above is NULL or have_finite_rows(&rows, n, values))
     return sound
@@ -577,7 +605,8 @@ cdef void rule_out(
     cdef joints_t to = joints_t(0, 1, K, b.width, hits)
     for k in range(K):
         hits[k] = 0
-    add_products(x, &to, marked, b.zero, &b.threshold if b.binary else NULL, scratch)
+    cdef coef_t by = coef_t(marked, NULL, d, b.width)
+    add_products(x, &to, &by, &b.threshold if b.binary else NULL, scratch)
     for k in range(K):
         if hits[k] > 0 if most == NULL else hits[k] < most[k]:
             joint[k] = -INFINITY
@@ -592,6 +621,7 @@ cdef int joint_rows(
     cdef double* scratch = <double*> work
     cdef rows_t rows = rows_at(X, d), row
     cdef joints_t to = joints_t(0, n, K, b.width, joint)
+    cdef coef_t by
     if not all_finite(X, n * d) or (b.nonnegative and has_negative(X, n * d)):
         return FASTCLF_BAD_VALUE
     for i in range(n):
@@ -602,7 +632,8 @@ cdef int joint_rows(
     elif b.mean != NULL:
         add_squares(&rows, &to, b.mean, b.weight, b.constant, scratch)
     else:
-        add_products(&rows, &to, b.weight, b.zero, &b.threshold if b.binary else NULL, scratch)
+        by = coef_t(b.weight, NULL, model.n_features, b.width)
+        add_products(&rows, &to, &by, &b.threshold if b.binary else NULL, scratch)
     for i in range(n):
         row = rows_at(X + i * d, d)
         if b.impossible != NULL:

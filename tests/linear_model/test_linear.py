@@ -147,14 +147,16 @@ def test_classes_found_by_a_screen_have_the_largest_exact_scores(rng, monkeypatc
         expected = linear_codes(X, coef, intercept)
         np.testing.assert_array_equal(expected, winners(linear_scores(X, coef, intercept)))
         monkeypatch.setattr(screens, "_MANY_CLASSES", 2)
-        monkeypatch.setattr(screens, "_LEAST_PRODUCTS", 0)
+        for limit in ("_LEAST_PRODUCTS", "_LEAST_ROWS", "_LEAST_ANSWERS"):
+            monkeypatch.setattr(screens, limit, 0)
         np.testing.assert_array_equal(linear_codes(X, coef, intercept), expected)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_a_screen_lets_no_bad_number_pass(rng, monkeypatch, dtype, bad):
-    monkeypatch.setattr(screens, "_LEAST_PRODUCTS", 0)
+    for limit in ("_LEAST_PRODUCTS", "_LEAST_ROWS", "_LEAST_ANSWERS"):
+        monkeypatch.setattr(screens, limit, 0)
     X, coef, intercept = problem(rng, 50, 6, 20, dtype)
     coef[:, 2] = 0
     model = Fitted().with_weights(coef, intercept)
