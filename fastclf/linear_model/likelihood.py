@@ -631,7 +631,7 @@ class RowsInDoubt:
         # the rows' weights are divided by the largest one, so that float32 can hold them
         self.unit = float(weights.max(initial=1e-300))
         weights = (weights / self.unit).astype(np.float32)
-        # p and the weights times p and times `bends`, p (1 - p), have a row for each class
+        # `p`, `shares`, the weights times p, and `bends`, the weights times p (1 - p), have a row for each class
         if problem.K == 1:
             self.bends, self.p = weights * p.astype(np.float32), None
         else:

@@ -131,7 +131,9 @@ class GaussianNB(NaiveBayesBase, shortcuts=True):
         return joint
 
     def _decided(self, X):
-        codes = few_codes(X, log_of(self.class_prior_), self.theta_, self.var_) if is_few(X, len(self.theta_)) else None
+        codes = None
+        if len(X) == 1 or is_few(X, len(self.theta_)):
+            codes = few_codes(X, log_of(self.class_prior_), self.theta_, self.var_)
         return super()._decided(X) if codes is None else codes
 
     def _answers_without(self, name, values, X, y, fold):

@@ -30,6 +30,9 @@ LANES = LANES_D
 
 cdef unsigned int ALL_LANES = (1 << LANES_D) - 1
 
+cdef enum:
+    PART = 64  # the number of columns whose parameters are turned together
+
 
 # The rows from start to stop of an array of log joints, log P(x, class), to which a kernel adds terms.
 cdef struct joints_t:
@@ -80,6 +83,39 @@ cdef void add_squares(
                 a[3] = fmadd_d(t3 * t3, w, a[3])
             for r in range(min(4, to.stop - i)):
                 add_lanes(to, i + r, k, a[r])
+
+
+# The same as `add_squares` for a row x, to its log joints: the parameters (class, column) are turned for few columns at
+# a time, which stay in a cache. `sums` has `width` doubles, first the constants, and `part` 2 PART times as many.
+cdef void add_squares_of_row(
+    const double* x, const double[:, :] mean, const double[:, :] variance, Py_ssize_t width, double* sums, double* part,
+    double* joint
+) noexcept nogil:
+    cdef Py_ssize_t n_classes = mean.shape[0], d = mean.shape[1], first = 0, n, j, k
+    cdef double* factor = part + PART * width
+    cdef vec_d t, a
+    while first < d:
+        n = min(<Py_ssize_t> PART, d - first)
+        for k in range(n_classes):
+            for j in range(n):
+                part[j * width + k] = mean[k, first + j]
+                factor[j * width + k] = factor_of(variance[k, first + j])
+        k = 0
+        while k < width:
+            a = (<vec_d*> (sums + k))[0]
+            for j in range(n):
+                t = spread_d(x[first + j]) - (<vec_d*> (part + j * width + k))[0]
+                a = fmadd_d(t * t, (<vec_d*> (factor + j * width + k))[0], a)
+            (<vec_d*> (sums + k))[0] = a
+            k += LANES_D
+        first += n
+    for k in range(n_classes):
+        joint[k] += sums[k]
+
+
+cdef inline double factor_of(double variance) noexcept nogil:
+    """What the square of a distance to the mean is multiplied by; a variance of 0 is replaced by 1e-300."""
+    return -0.5 / (1e-300 if variance < 1e-300 else variance)
 
 
 # The coefficients (column, class) of linear scores. Unless they are padded to whole vectors, the last vector of a
@@ -361,11 +397,6 @@ cdef inline Py_ssize_t place_of_largest(const double* x, Py_ssize_t n) noexcept 
     return 0
 
 
-cdef inline double factor_of(double variance) noexcept nogil:
-    """What the square of a distance to the mean is multiplied by; a variance of 0 is replaced by 1e-300."""
-    return -0.5 / (1e-300 if variance < 1e-300 else variance)
-
-
 cdef bint are_finite(const joints_t* to) noexcept nogil:
     cdef Py_ssize_t i
     cdef double total = 0
@@ -530,32 +561,32 @@ def decide_few(
     cdef double limit = 0 if threshold is None else threshold
     cdef const double* above = NULL if threshold is None else &limit
     cdef rows_t rows = rows_of(X)
-    cdef Py_ssize_t n = code.shape[0], n_classes = coef.shape[0], d = rows.d, i, j, k
-    cdef Py_ssize_t width = whole(n_classes), size = d * width
+    cdef Py_ssize_t n = code.shape[0], n_classes = coef.shape[0], d = rows.d, width = whole(n_classes), i, j, k
     cdef bint sound, normal = variance is not None
-    cdef double[::1] scratch = np.zeros(2 * size + width + 4 * d + n * n_classes)
-    cdef double* first = &scratch[0]
-    cdef double* second = first + size
-    cdef double* padded = second + size
-    cdef double* values = padded + width
+    cdef Py_ssize_t size = width * (2 * PART if normal else d)
+    cdef double[::1] scratch = np.zeros(size + width + 4 * d + n * n_classes)
+    cdef double* table = &scratch[0]
+    cdef double* sums = table + size
+    cdef double* values = sums + width
     cdef joints_t to = joints_t(0, n, n_classes, width, values + 4 * d)
-    cdef coef_t by
+    cdef coef_t by = coef_t(table, NULL, d, width)
     require(n == len(X) and d == coef.shape[1] and n_classes == begin.shape[0])
     require(not normal or (variance.shape[0] == constant.shape[0] == n_classes and variance.shape[1] == d))
     with nogil:
-        for k in range(n_classes):
-            if normal:
-                padded[k] = constant[k]
-            for j in range(d):
-                first[j * width + k] = coef[k, j]
-                if normal:
-                    second[j * width + k] = factor_of(variance[k, j])
-            for i in range(n):
+        for i in range(n):
+            for k in range(n_classes):
                 to.joint[i * n_classes + k] = begin[k]
         if normal:
-            add_squares(&rows, &to, first, second, padded, values)
+            for i in range(n):
+                for k in range(n_classes):
+                    sums[k] = constant[k]
+                add_squares_of_row(
+                    row_of(&rows, i, values), coef, variance, width, sums, table, to.joint + i * n_classes
+                )
         else:
-            by = coef_t(first, NULL, d, width)
+            for k in range(n_classes):
+                for j in range(d):
+                    table[j * width + k] = coef[k, j]
             add_products(&rows, &to, &by, above, values)
         decide_rows(to.joint, n_classes, 0, n, &code[0])
         sound = are_finite(&to) and (above is NULL or have_finite_rows(&rows, n, values))
