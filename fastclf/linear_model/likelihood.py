@@ -68,6 +68,11 @@ _LEAST_PIVOT = 1e-11
 # derivatives, which they save.
 _FEW_COLUMNS, _BLOCK_STEPS = 128, 20
 
+# _OWN_THREAD: the largest number of multiplications in a product of matrices that OpenBLAS computes on the thread that
+# calls it. Its other threads wait for each other for up to 0.2 s where other programs keep the cores busy.
+# _PART_ROWS: parts of rows whose products take no more are used if they have at least this number of rows.
+_OWN_THREAD, _PART_ROWS = 1 << 18, 256
+
 _NONE = np.empty(0)
 
 
@@ -635,15 +640,17 @@ class RowsInDoubt:
         if problem.K == 1:
             self.bends, self.p = weights * p.astype(np.float32), None
         else:
-            self.top = p.argmax(axis=0) * len(rows) + self.numbers
+            self.top = p.argmax(axis=0)
             rest = p.copy()
-            rest.ravel()[self.top] = 0
+            rest[self.top, self.numbers] = 0
             bends = 1 - p
             # 1 - p as the sum of the other probabilities, which loses no digits where p is nearly 1
-            bends.ravel()[self.top] = rest.sum(axis=0)
+            bends[self.top, self.numbers] = rest.sum(axis=0)
             self.p = p.astype(np.float32)
             self.bends, self.shares = weights * (bends * p).astype(np.float32), weights * self.p
         self.Z = problem.scaled_rows(rows)
+        step = _OWN_THREAD // (len(self.bends) * self.Z.shape[1])
+        self.parts = [slice(i, i + step) for i in range(0, len(rows), step)] if step >= _PART_ROWS else [slice(None)]
 
     def score_changes(self, V):
         """How the scores of the rows, of shape (K, m), change by a step V."""
@@ -653,14 +660,18 @@ class RowsInDoubt:
     def times(self, V):
         """The second derivatives times V, both of shape (K, D)."""
         size = float(np.abs(V).max(initial=1e-300))
-        S = (V / size).astype(np.float32) @ self.Z.T
-        if self.p is None:
-            S *= self.bends
-        else:
-            S -= S.ravel()[self.top]
-            S -= np.einsum("ki,ki->i", self.p, S)
-            S *= self.shares
-        return (S @ self.Z) * (self.unit * size) + self.pull * V
+        W, total = (V / size).astype(np.float32), np.zeros(V.shape)
+        for part in self.parts:
+            Z = self.Z[part]
+            S = W @ Z.T
+            if self.p is None:
+                S *= self.bends[:, part]
+            else:
+                S -= S[self.top[part], self.numbers[: len(Z)]]
+                S -= np.einsum("ki,ki->i", self.p[:, part], S)
+                S *= self.shares[:, part]
+            total += S @ Z
+        return total * (self.unit * size) + self.pull * V
 
     def preconditioner(self):
         """`diagonal` for few columns, or if it takes at most as long as `_BLOCK_STEPS` products; else `shared`."""
