@@ -1,4 +1,4 @@
-# exp, log and the functions of logistic models, in each lane of a vec_d, to one or two ulps; with FMA if the SIMD level
+# exp, log, cos and the functions of logistic models, in each lane of a vec_d, to one or two ulps; with FMA if the SIMD level
 # has FMA.
 #
 # exp(x) = 2^n exp(r) with n = round(x / log 2) and |r| <= log(2) / 2. The Taylor polynomial of degree 13 gives exp(r)
@@ -7,6 +7,9 @@
 # log(x) = n log 2 + log(1 + f) with x = 2^n (1 + f) and sqrt(1/2) <= 1 + f < sqrt(2). With s = f / (2 + f),
 # |s| < 0.172, log(1 + f) = 2 (s + s^3 / 3 + s^5 / 5 + ...) = f - f^2 / 2 + s (f^2 / 2 + 2 s^2 / 3 + 2 s^4 / 5 + ...),
 # whose terms from s^22 on are below 1e-18 of f. The last form rounds least, because f is exact.
+#
+# cos(x) = (-1)^(n+1) sin(r) with x = (n + 1/2) pi + r and |r| <= pi / 2. The Taylor polynomial of degree 21 gives sin(r)
+# with a remainder below 2e-18.
 from _vector cimport vec_d
 
 cdef extern from * nogil:
@@ -41,6 +44,29 @@ cdef extern from * nogil:
         vec_d p = spread_d(c[0]);
         for (int i = 1; i < 14; i++) p = fmadd_d(p, r, spread_d(c[i]));
         return times_power_of_two(p, shifted);
+    }
+
+    /* cos(x) for |x| <= 2^20 */
+    static inline vec_d cos_of_moderate(vec_d x)
+    {
+        static const double c[] = {1.0 / 51090942171709440000.0, -1.0 / 121645100408832000.0, 1.0 / 355687428096000.0,
+                                   -1.0 / 1307674368000.0, 1.0 / 6227020800.0, -1.0 / 39916800, 1.0 / 362880,
+                                   -1.0 / 5040, 1.0 / 120, -1.0 / 6};
+        const vec_d magic = spread_d(6755399441055744.0);
+        vec_d shifted = fmadd_d(x, spread_d(0.31830988618379067154), spread_d(-0.5)) + magic;
+        vec_d h = shifted - magic + 0.5;
+        /* pi is split into three parts; the first two have so few bits that their products with n + 1/2 are exact */
+        vec_d r = fmadd_d(h, spread_d(-3.141592651605606), x);
+        r = fmadd_d(h, spread_d(-1.9841871583270443e-09), r);
+        r = fmadd_d(h, spread_d(-1.034036596358821e-18), r);
+        vec_d t = r * r, p = spread_d(c[0]);
+        for (int i = 1; i < 10; i++) p = fmadd_d(p, t, spread_d(c[i]));
+        p = fmadd_d(p * t, r, r);
+    #if LANES_D > 1
+        return (vec_d)((vec_b)p ^ (((vec_b)shifted << 63) ^ 0x8000000000000000ULL));
+    #else
+        return fmod(h - 0.5, 2) == 0 ? -p : p;
+    #endif
     }
 
     /* log(x) for x > 0 that is neither subnormal nor infinite */
@@ -100,6 +126,7 @@ cdef extern from * nogil:
     }
     """
     vec_d exp_of_negative(vec_d x)
+    vec_d cos_of_moderate(vec_d x)
     vec_d log_of_normal(vec_d x)
     vec_d log_of_rest(vec_d e)
     void logistic(vec_d m, vec_d* loss, vec_d* q, vec_d* curvature)

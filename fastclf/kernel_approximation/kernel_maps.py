@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .. import _simd
 from .._csr import Csr, as_rows
 from .._exceptions import warn
 from .._shuffles import permutation
@@ -11,12 +12,20 @@ from .._validation import as_float64, as_random_state, described, require_choice
 from ..kernels.gamma import gamma_of
 from ..linear_model.scores import linear_scores
 from ..preprocessing.base import FeatureMap
+from ..sums.blocks import over_rows
+from ..sums.layout import by_column
+
+kernels = _simd.load("linear_model._scores")
 
 _KERNELS = (
     *("rbf", "linear", "poly", "polynomial", "sigmoid", "cosine"),
     *("laplacian", "chi2", "additive_chi2", "precomputed"),
 )
 _PARAMETERS = ("gamma", "coef0", "degree")
+
+# A thread transforms at least _LEAST_ROWS rows at a time, and more if rows and features have at most _BLOCK_NUMBERS
+# numbers, so that a cache holds them.
+_LEAST_ROWS, _BLOCK_NUMBERS = 64, 1 << 16
 
 
 class _RandomMap(FeatureMap):
@@ -29,6 +38,23 @@ class _RandomMap(FeatureMap):
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+    def _transformed(self, X, dtype, work, write, n_jobs=None):
+        """The features of the rows X: write(rows, out) writes those of some rows, on any thread.
+
+        Those of a row take about `work` multiplications.
+        """
+        n_out = self._n_out()
+        out = np.empty((len(X), n_out), dtype)
+        size = max(_LEAST_ROWS, _BLOCK_NUMBERS // max(n_out, X.shape[1]))
+
+        def write_range(start, stop):
+            for first in range(start, stop, size):
+                last = min(first + size, stop)
+                write(X[first:last], out[first:last])
+
+        over_rows(write_range, X, work // max(1, X[:1].size), n_jobs)
+        return out
 
     def get_feature_names_out(self, input_features=None):
         """Names of the columns: the estimator's name in lower case, and a number."""
@@ -106,6 +132,8 @@ class RBFSampler(_RandomMap):
         random = as_random_state(self.random_state)
         weights = random.normal(size=(d, n_components))
         weights *= np.sqrt(2 * gamma_of(self.gamma, rows))
+        # those of a component are adjacent, as `transform` reads them
+        weights = by_column(weights)
         offset = random.uniform(0, 2 * np.pi, size=n_components)
         return self._become(
             **columns,
@@ -127,12 +155,12 @@ class RBFSampler(_RandomMap):
         self._require_fitted()
         X = self._new_samples(X)
         coef = self.random_weights_.T.astype(np.float64, copy=False)
-        out = np.empty((len(X), self._n_out()), np.result_type(X.dtype, self.random_weights_.dtype))
         length = np.sqrt(2 / self._n_out())
-        for start, stop, rows in self._blocks(X, self._n_out()):
-            angle = linear_scores(rows, coef, self.random_offset_)
-            np.multiply(np.cos(angle, out=angle), length, out=out[start:stop], casting="same_kind")
-        return out
+
+        def write(rows, out):
+            kernels.cosines(linear_scores(rows, coef, self.random_offset_, 1), length, out)
+
+        return self._transformed(X, np.result_type(X.dtype, self.random_weights_.dtype), coef.size, write)
 
     def _n_out(self):
         return len(self.random_offset_)
@@ -249,7 +277,7 @@ class Nystroem(_RandomMap):
         elif callable(self.kernel):
             inner = self._called_on_pairs(components)
         else:
-            inner = self._kernel_aside(components, components)
+            inner = aside_if_many(max(len(drawn) ** 2, components.size), self._kernel_matrix, components)
         if not all_finite(inner):
             raise ValueError("kernel has values beyond float64 between rows of X; rows of a smaller scale are wanted")
         normalization = aside_if_slow(20 * len(inner) ** 3, _inverse_root, inner, components.dtype)
@@ -289,25 +317,24 @@ class Nystroem(_RandomMap):
         """
         self._require_fitted()
         X = self._new_samples(X)
-        out = np.empty((len(X), self._n_out()), np.result_type(X.dtype, self.components_.dtype))
-        zero = np.zeros(self._n_out())
-        for start, stop, rows in self._blocks(X, self._n_out()):
+        values, zero = self._values(isinstance(X, Csr)), np.zeros(self._n_out())
+
+        def write(rows, out):
             # a product of matrices by BLAS would have bits that depend on the number of rows; those of `linear_scores`
             # do not
-            out[start:stop] = linear_scores(self._values(rows), self.normalization_, zero, self.n_jobs)
-        return out
+            out[:] = linear_scores(values(rows), self.normalization_, zero, 1)
 
-    def _values(self, rows):
-        """The kernel values, float64, of the given rows with the rows of X that were sampled in `fit`."""
+        dtype = np.result_type(X.dtype, self.components_.dtype)
+        work = self.components_.size + self.normalization_.size
+        return self._transformed(X, dtype, work, write, 1 if callable(self.kernel) else self.n_jobs)
+
+    def _values(self, sparse):
+        """The function that gives the kernel values, float64, of rows with the rows of X that were sampled in `fit`."""
         if self.kernel == "precomputed":
-            return np.ascontiguousarray(np.asarray(rows)[:, self.component_indices_], np.float64)
+            return lambda rows: np.ascontiguousarray(np.asarray(rows)[:, self.component_indices_], np.float64)
         if callable(self.kernel):
-            return self._called(np.asarray(rows), self.components_)
-        return self._kernel_aside(rows, self.components_)
-
-    def _kernel_aside(self, X, C):
-        """The values of `_kernel`, whose conversions of C and of the products may take long, so that Ctrl-C works."""
-        return aside_if_many(max(len(X) * len(C), C.size), self._kernel, X, C)
+            return lambda rows: self._called(np.asarray(rows), self.components_)
+        return aside_if_many(self.components_.size, self._kernel, self.components_, sparse)
 
     def _called(self, A, B):
         """The values of the user's kernel function for each row of A with each row of B, float64."""
@@ -330,31 +357,28 @@ class Nystroem(_RandomMap):
         value = (self.kernel_params or {}).get(name) if value is None else value
         return otherwise if value is None else require_number(f"kernel_params[{name!r}]", value, -np.inf, finite=True)
 
-    def _kernel(self, X, C):
-        """The kernel values of the rows of X with the rows of C, float64."""
+    def _kernel_matrix(self, C):
+        return self._kernel(C, False, self.n_jobs)(C)
+
+    def _kernel(self, C, sparse, n_jobs=1):
+        """The function that gives the kernel values, float64, of dense or sparse rows with the rows of C."""
+        C = C.astype(np.float64, copy=False)
         if self.kernel in _BY_DIFFERENCES:
             gamma = self._parameter("gamma", 1 / C.shape[1] if self.kernel == "laplacian" else 1.0)
-            return _by_differences(self.kernel, np.asarray(X, np.float64), C.astype(np.float64), gamma)
+            return lambda X: _by_differences(self.kernel, np.asarray(X, np.float64), C, gamma)
         gamma, coef0 = self._parameter("gamma", 1 / C.shape[1]), self._parameter("coef0", 1.0)
-        C = C.astype(np.float64)
         if self.kernel == "rbf":
-            if not isinstance(X, Csr):
-                # the mean is subtracted, so that |x - c|^2, computed as |x|^2 - 2 x'c + |c|^2, loses fewer digits
-                middle = C.mean(axis=0)
-                X, C = X - middle, C - middle
-            square = (C**2).sum(axis=1)
-            distance = linear_scores(X, -2 * C, square, self.n_jobs) + _squares(X)[:, None]
-            return np.exp(-gamma * np.maximum(distance, 0))
-        products = linear_scores(X, C, np.zeros(len(C)), self.n_jobs)
+            return _gaussian(C, gamma, sparse, n_jobs)
+        zero = np.zeros(len(C))
         if self.kernel == "linear":
-            return products
+            return lambda X: linear_scores(X, C, zero, n_jobs)
         if self.kernel == "cosine":
-            length = np.sqrt(_squares(X)), np.sqrt((C**2).sum(axis=1))
-            return products / np.where(length[0] > 0, length[0], 1)[:, None] / np.where(length[1] > 0, length[1], 1)
-        products = gamma * products + coef0
+            C = C / _lengths(C)[:, None]
+            return lambda X: linear_scores(X, C, zero, n_jobs) / _lengths(X)[:, None]
         if self.kernel == "sigmoid":
-            return np.tanh(products)
-        return products ** self._parameter("degree", 3)
+            return lambda X: np.tanh(gamma * linear_scores(X, C, zero, n_jobs) + coef0)
+        degree = self._parameter("degree", 3)
+        return lambda X: (gamma * linear_scores(X, C, zero, n_jobs) + coef0) ** degree
 
     def _n_out(self):
         return len(self.components_)
@@ -364,6 +388,28 @@ def _inverse_root(inner, dtype):
     """The inverse of the square root of a kernel matrix, as numbers of the given type."""
     U, values, Vt = np.linalg.svd(inner)
     return ((U / np.sqrt(np.maximum(values, 1e-12))) @ Vt).astype(dtype, copy=False)
+
+
+def _gaussian(C, gamma, sparse, n_jobs):
+    """The function that gives exp(-gamma |x - c|^2) for rows x, dense or sparse, and the rows c of C."""
+    # the mean is subtracted, so that |x - c|^2, computed as |x|^2 - 2 (x'c - |c|^2 / 2), loses fewer digits
+    middle = None if sparse else C.mean(axis=0)
+    C = C if sparse else C - middle
+    half = -0.5 * _squares(C)
+
+    def values(X):
+        X = X if sparse else X - middle
+        found = linear_scores(X, C, half, n_jobs)
+        kernels.gaussians(found, _squares(X), gamma)
+        return found
+
+    return values
+
+
+def _lengths(X):
+    """The Euclidean norm of each row, 1 for a row of zeros."""
+    lengths = np.sqrt(_squares(X))
+    return np.where(lengths > 0, lengths, 1)
 
 
 _BY_DIFFERENCES = ("laplacian", "chi2", "additive_chi2")

@@ -23,8 +23,9 @@ _SCALE = 2.0**-600
 # The number of sparse entries in the first call of the compiled code that transposes rows.
 _FIRST_ENTRIES = 1 << 18
 
-# Coefficients are laid out in blocks of classes for at least _LEAST_ROWS dense rows with at most _FEW_COLUMNS columns.
-_LEAST_ROWS, _FEW_COLUMNS = 8, 64
+# Coefficients are laid out in blocks of classes for at least _LEAST_ROWS dense rows with at most _FEW_COLUMNS columns,
+# and for at least _MANY_ROWS rows and many classes.
+_LEAST_ROWS, _FEW_COLUMNS, _MANY_ROWS = 8, 64, 32
 
 
 def counted(rows, labels, owner):
@@ -74,8 +75,11 @@ def _laid_out(X, coef):
 
 def _goes_by_blocks(X, coef):
     """Whether scores of the rows X are faster by blocks of classes than class by class."""
-    few_columns = not isinstance(X, Csr) and X.shape[1] <= _FEW_COLUMNS
-    return few_columns and len(coef) >= kernels.LANES and len(X) >= _LEAST_ROWS
+    if isinstance(X, Csr) or len(coef) < kernels.LANES:
+        return False
+    if X.shape[1] <= _FEW_COLUMNS:
+        return len(X) >= _LEAST_ROWS
+    return len(X) >= _MANY_ROWS and len(coef) >= kernels.MANY_CLASSES
 
 
 class _Blocks:

@@ -12,11 +12,13 @@
 # A row with NaN or infinity has no finite score, as 0 * inf is NaN. The functions return the number of scores that are
 # not finite, so that X needs no separate check.
 from cython cimport floating
+from libc.math cimport cos, fabs
 
 from _csr cimport csr_of, csr_t
+from _exp cimport cos_of_moderate, exp_of_negative
 from _model cimport model_t, score_double_f, score_float_f
 from _vector cimport (
-    LANES_D, at_most_d, fmadd_d, largest_d, max_d, prefetch, require, spread_d, sum_d, vec_d, widen,
+    LANES_D, abs_d, at_most_d, fmadd_d, largest_d, max_d, prefetch, require, spread_d, sum_d, vec_d, widen,
 )
 from _winner cimport winner
 from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
@@ -27,14 +29,23 @@ cdef enum:
     # float64 are not, because prefetching slows them, to 10.6 GB/s instead of 11.9
     AHEAD = 512
     BLOCK_ROWS = 32  # the number of dense rows whose scores are computed block of classes by block of classes
+    # rows are packed, so that CLASS_ROWS of them share a load of weights, for so many columns and classes
+    PACKED_COLUMNS = 32
+    PACKED_CLASSES = 48
+    MODERATE = 1 << 20  # cosines of larger angles are computed one by one
 
 TILE_ROWS = ROWS
 ROWS_OF_BLOCK = BLOCK_ROWS
 LANES = LANES_D
+MANY_CLASSES = PACKED_CLASSES
 
 cdef extern from "linear_model/by_class.h" nogil:
     void score_pair(
         const double* x, const double* y, const double* W, const double* b, Py_ssize_t d, double* out_x, double* out_y
+    )
+    enum: CLASS_ROWS
+    void score_packed(
+        const double* X, const double* W, const double* b, Py_ssize_t d, Py_ssize_t width, bint two, double* out
     )
 
 ctypedef fused weight_t:
@@ -279,15 +290,30 @@ cdef void score_by_column(
         v += n
 
 
-cdef void score_blocks(
+cdef inline void pack_rows(const floating* X, Py_ssize_t n_rows, Py_ssize_t d, double* out) noexcept nogil:
+    """Write at most CLASS_ROWS dense rows, and zeros for the others, as `score_packed` reads them."""
+    cdef Py_ssize_t r, i, l, j, steps = d // LANES_D, lane = steps * CLASS_ROWS
+    cdef const floating* x
+    cdef double* to
+    for r in range(CLASS_ROWS):
+        x, to = X + r * d, out + r
+        if r >= n_rows:
+            for j in range(d):
+                to[j * CLASS_ROWS] = 0
+            continue
+        for i in range(steps):
+            for l in range(LANES_D):
+                to[l * lane + i * CLASS_ROWS] = x[i * LANES_D + l]
+        for j in range(steps * LANES_D, d):
+            to[j * CLASS_ROWS] = x[j]
+
+
+cdef void score_pairs(
     const floating* X, Py_ssize_t n_rows, const double* W, const double* b, Py_ssize_t d, Py_ssize_t width,
     double* scores, double* values
 ) noexcept nogil:
-    """Write the scores (n_rows, width) of at most BLOCK_ROWS dense rows, by LANES_D classes at a time.
-
-    W has the weights of each LANES_D classes column by column. `values` is scratch space for the rows in float64.
-    """
-    cdef Py_ssize_t k, r, last, i
+    """The same as `score_blocks` for few columns or classes: two rows and LANES_D classes at a time."""
+    cdef Py_ssize_t k = 0, r, last, i
     cdef const double* rows
     if floating is float:
         for i in range(n_rows * d):
@@ -295,7 +321,6 @@ cdef void score_blocks(
         rows = values
     else:
         rows = X
-    k = 0
     while k < width:
         r = 0
         while r < n_rows:
@@ -305,6 +330,30 @@ cdef void score_blocks(
             )
             r += 2
         k += LANES_D
+
+
+cdef void score_blocks(
+    const floating* X, Py_ssize_t n_rows, const double* W, const double* b, Py_ssize_t d, Py_ssize_t width,
+    double* scores, double* values
+) noexcept nogil:
+    """Write the scores (n_rows, width) of at most BLOCK_ROWS dense rows, by LANES_D classes or twice as many at a time.
+
+    W has the weights of each LANES_D classes column by column. `values` is scratch space for BLOCK_ROWS rows in float64,
+    and `scores` has room for the scores of so many rows.
+    """
+    cdef Py_ssize_t k = 0, r = 0
+    if d < PACKED_COLUMNS or width < PACKED_CLASSES:
+        score_pairs(X, n_rows, W, b, d, width, scores, values)
+        return
+    while r < n_rows:
+        pack_rows(X + r * d, n_rows - r, d, values + r * d)
+        r += CLASS_ROWS
+    while k < width:
+        r = 0
+        while r < n_rows:
+            score_packed(values + r * d, W + k * d, b + k, d, width, k + LANES_D < width, scores + r * width + k)
+            r += CLASS_ROWS
+        k += 2 * LANES_D
 
 
 cdef sparse_t layout_of(const csr_t* X, const weight_t[:, :] W, const double[::1] b) except *:
@@ -426,6 +475,69 @@ def score_by_blocks(
                         out[row + r, k] = scores[r * width + k]
             row += n_rows
     return odd
+
+
+cdef void write_cosines(const double* x, Py_ssize_t n, double length, floating* out) noexcept nogil:
+    """Write length * cos(angle) for at most LANES_D angles, of any size."""
+    cdef double angle[LANES_D]
+    cdef double found[LANES_D]
+    cdef Py_ssize_t i
+    (<vec_d*> angle)[0] = spread_d(0)
+    for i in range(n):
+        angle[i] = x[i]
+    (<vec_d*> found)[0] = cos_of_moderate((<const vec_d*> angle)[0])
+    for i in range(n):
+        out[i] = <floating> (length * (found[i] if fabs(angle[i]) <= MODERATE else cos(angle[i])))
+
+
+def cosines(const double[:, ::1] angles, double length, floating[:, ::1] out):
+    """Write length * cos(angle) for all angles; an angle's place changes no bit."""
+    cdef Py_ssize_t size = angles.shape[0] * angles.shape[1], i = 0, j
+    cdef const double* x
+    cdef floating* to
+    cdef double found[LANES_D]
+    cdef vec_d angle, most = spread_d(MODERATE)
+    require(angles.shape[0] == out.shape[0] and angles.shape[1] == out.shape[1])
+    if not size:
+        return
+    x, to = &angles[0, 0], &out[0, 0]
+    with nogil:
+        while i + LANES_D <= size:
+            angle = (<const vec_d*> (x + i))[0]
+            if at_most_d(abs_d(angle), most) == (1 << LANES_D) - 1:
+                (<vec_d*> found)[0] = spread_d(length) * cos_of_moderate(angle)
+                for j in range(LANES_D):
+                    to[i + j] = <floating> found[j]
+            else:
+                write_cosines(x + i, LANES_D, length, to + i)
+            i += LANES_D
+        write_cosines(x + i, size - i, length, to + i)
+
+
+def gaussians(double[:, ::1] products, const double[::1] squares, double gamma):
+    """Change products p to exp(-gamma max(0, s - 2p)), where s is the square of their row; at least exp(-708)."""
+    cdef Py_ssize_t K = products.shape[1], i, k, j, n
+    cdef double* p
+    cdef double lanes[LANES_D]
+    cdef vec_d s, zero = spread_d(0), factor = spread_d(-gamma)
+    require(products.shape[0] == squares.shape[0])
+    (<vec_d*> lanes)[0] = zero
+    with nogil:
+        for i in range(products.shape[0]):
+            s, p, k = spread_d(squares[i]), &products[i, 0], 0
+            while k + LANES_D <= K:
+                (<vec_d*> (p + k))[0] = exp_of_negative(
+                    factor * max_d(zero, fmadd_d(spread_d(-2), (<vec_d*> (p + k))[0], s))
+                )
+                k += LANES_D
+            n = K - k
+            for j in range(n):
+                lanes[j] = p[k + j]
+            (<vec_d*> lanes)[0] = exp_of_negative(
+                factor * max_d(zero, fmadd_d(spread_d(-2), (<vec_d*> lanes)[0], s))
+            )
+            for j in range(n):
+                p[k + j] = lanes[j]
 
 
 def score_sparse(
