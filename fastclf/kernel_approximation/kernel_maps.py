@@ -103,7 +103,7 @@ class RBFSampler(_RandomMap):
 
     _state_table = declare(
         random_offset_=Array("float32 or float64", "n_components"),
-        random_weights_=Array("float32 or float64", "n_features", "n_components"),
+        random_weights_=Array("float32 or float64", "n_features", "n_components", any_order=True),
     )
 
     def __init__(self, *, gamma=1.0, n_components=100, random_state=None):

@@ -16,6 +16,7 @@ from .._threads import n_threads, ranges, run
 from .._validation import require_number
 from .metrics import MetricOf, names_with
 from .scan import Pass, Queries, Scan
+from .search import radius_of
 
 kernels = _simd.load("neighbors._code_scan")
 encoder = _simd.load("neighbors._encode")
@@ -27,6 +28,10 @@ _SAMPLED_BLOCKS = 64
 # The largest share of the rows of a range whose distances may be computed although the rows are coded. Beyond it, codes
 # rule out too few rows, and the remaining ranges are searched faster by a scan without codes.
 _MOST_MEASURED = 1 / 8
+
+# A search by radius goes on without codes if its first _FIRST_QUERIES queries find more than the share _MANY_HITS of the
+# rows: products in float32 then rule out the others in less time than codes, because they leave fewer candidates.
+_FIRST_QUERIES, _MANY_HITS = 16, 1 / 64
 
 
 class Coder(NamedTuple):
@@ -223,6 +228,22 @@ class Filter(Scan):
         """Write the k nearest rows of each query; codes are used if k is at most a sixteenth of the number of rows."""
         few = 16 * index_out.shape[1] <= len(self.X)
         (super() if few else Scan(self.X, self.metric)).nearest(search, distance_out, index_out)
+
+    def within(self, search, radius, indices_out, distances_out):
+        """Write all rows within the radius of each query; without codes if the first queries find many."""
+        n, within = len(search.queries), super().within
+
+        def find(part):
+            distances = None if distances_out is None else distances_out[part]
+            within(search.of(part), radius_of(radius, part), indices_out[part], distances)
+
+        if n > 2 * _FIRST_QUERIES and self._multiplies(n):
+            find(slice(0, _FIRST_QUERIES))
+            if sum(map(len, indices_out[:_FIRST_QUERIES])) > _MANY_HITS * _FIRST_QUERIES * len(self.X):
+                within = Scan(self.X, self.metric).within
+            find(slice(_FIRST_QUERIES, n))
+        else:
+            find(slice(0, n))
 
     def _most_queries(self, k):
         # for this number of queries the lists of candidate rows take about 6 MB, and are shortened within 30 ms

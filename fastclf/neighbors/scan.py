@@ -33,7 +33,8 @@ _LEAST_COLUMNS, _MOST_COLUMNS, _PRODUCT_SHARE, _LARGEST_HALF = 8, 1 << 16, 16, 5
 # _CENTRED_NUMBERS: about so many numbers of queries are centred at a time, which fit a cache.
 # _MOST_MEASURED: if more than this share of the distances of a range of rows is computed, the next ranges are screened
 # by differences.
-_CENTRE_ROWS, _CENTRED_NUMBERS, _MOST_MEASURED = 16, 1 << 14, 1 / 32
+# _MOST_HITS: the same for a search by radius, in which a distance is computed for each hit anyway.
+_CENTRE_ROWS, _CENTRED_NUMBERS, _MOST_MEASURED, _MOST_HITS = 16, 1 << 14, 1 / 32, 1 / 4
 
 
 class Queries(NamedTuple):
@@ -90,7 +91,7 @@ class ProductPass(Pass):
 
     def __init__(self, search, queries, found, panel, centre):
         super().__init__(search, queries, found, panel)
-        (n, d), k = queries.query.shape, found.k
+        (n, d), k = queries.query.shape, max(1, found.k)
         padded, width = n + -n % kernels.PRODUCT_GROUP, kernels.PANEL_ROWS["float32"]
         self.centre, self.centred = centre, np.zeros((padded, d), np.float32)
         self.half, size = np.empty(n), max(1, _CENTRED_NUMBERS // d)
@@ -208,7 +209,7 @@ class Scan(Index):
     def _pass(self, search, queries, found):
         n_queries, n = len(queries.query), len(self.X)
         panel = self._panel(n_queries)
-        if self._multiplies(n_queries) and 0 < found.k * _PRODUCT_SHARE <= n:
+        if self._multiplies(n_queries) and found.k * _PRODUCT_SHARE <= n:
             with np.errstate(over="ignore", invalid="ignore"):
                 centre = self.X[:: -(-n // _CENTRE_ROWS)].mean(axis=0)
                 return ProductPass(search, queries, found, panel, centre.astype(np.float32))
@@ -216,10 +217,10 @@ class Scan(Index):
 
     def _step(self, state, start, stop):
         if isinstance(state, ProductPass) and state.pays:
-            n_measured = kernels.products(self.X, start, stop, self.metric, state)
-            most = max(2 * state.found.k, _MOST_MEASURED * (stop - start))
-            state.pays = n_measured <= most * len(state.queries.query)
-            return n_measured
+            n_hits, n_measured = kernels.products(self.X, start, stop, self.metric, state)
+            share = _MOST_MEASURED if state.found.k else _MOST_HITS
+            state.pays = n_measured <= max(2 * state.found.k, share * (stop - start)) * len(state.queries.query)
+            return n_hits
         return kernels.scan(self.X, start, stop, self.metric, state)
 
     def _query_bytes(self, k):

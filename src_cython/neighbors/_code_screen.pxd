@@ -123,6 +123,38 @@ cdef inline void measure_rows(
     measure_waiting(metric, s, X)
 
 
+cdef inline void measure_all(
+    const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t query
+) noexcept nogil:
+    """Compute the distances of all candidates of a search by radius, in which no distance spares another."""
+    cdef Py_ssize_t* row = f.list_place + query * f.capacity
+    cdef Py_ssize_t n = f.list_size[query], i, d = s.d, ahead = min(d, 1024 // <Py_ssize_t> sizeof(floating))
+    cdef const floating* q = <const floating*> s.screen_query + query * d
+    cdef const floating* x
+    cdef bint near = True
+    for i in range(n):
+        row[i] = row[i] if f.rows == NULL else f.rows[row[i]]
+        if i < 4:
+            prefetch_row(X + row[i] * d, ahead)
+    for i in range(n):
+        if i + 4 < n:
+            prefetch_row(X + row[i + 4] * d, ahead)
+        x = X + row[i] * d
+        # for cosine a row has no approximate distance, because it would first have to be divided by its norm
+        if coded_t is not cosine_t:
+            if floating is float:
+                near = screen_row(metric, <const vec_f*> x, <const vec_f*> q, d) <= s.bound[query]
+            else:
+                near = screen_row(metric, <const vec_d*> x, <const vec_d*> q, d) <= s.bound[query]
+        if near:
+            measure(metric, s, X, row[i], query)
+    measure_waiting(metric, s, X)
+    f.n_measured += n
+    f.n_refined += 1
+    f.list_size[query] = 0
+    f.list_mark[query] = f.capacity
+
+
 cdef inline void refine(
     const coded_t* metric, search_t* s, filter_t* f, const floating* X, Py_ssize_t query, bint to_the_end
 ) noexcept nogil:
@@ -134,6 +166,9 @@ cdef inline void refine(
     cdef double reached
     cdef int limit = 0
     cdef bint beyond
+    if s.k == 0:
+        measure_all(metric, s, f, X, query)
+        return
     while n:
         reached = reach(metric, s, f, query)
         kept = 0

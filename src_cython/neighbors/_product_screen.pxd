@@ -1,4 +1,4 @@
-# Screens of the k nearest rows by inner products in float32, for euclidean and sqeuclidean: a coordinate takes one
+# Screens of the k nearest rows, or of all rows within a radius, by inner products in float32, for euclidean and sqeuclidean: a coordinate takes one
 # multiplication, and twice as many fit a SIMD vector as in float64.
 #
 # in:      rows X, a block of queries, a centre c
@@ -18,7 +18,8 @@
 #     s >= (1/2 - e) |q|^2 - tau^2 / 2 - t
 #
 # and if k rows have s - 2 e |x|^2 >= m, the k nearest rows have s >= m - 2 e |q|^2 - 2 t. Rows whose score is below the
-# larger limit, the floor of a query, are not measured. Rows and queries must have squares below 1e37, so that no score
+# larger limit, the floor of a query, are not measured; of a search by radius only the first limit counts, and rows are
+# measured at once. Rows and queries must have squares below 1e37, so that no score
 # is infinite; a panel with a larger row is measured.
 from cython cimport floating
 from libc.math cimport fabs
@@ -72,7 +73,8 @@ cdef inline int fill_products(products_t* p, const search_t* s, state) except -1
     cdef float[:, ::1] score = state.list_score
     cdef float[:, ::1] panel = state.centred_panel, sums = state.sums
     require(query.shape[0] % SCREEN_ROWS == 0 and query.shape[0] == floor.shape[0] and query.shape[1] == s.d < 1 << 16)
-    require(most.shape[1] == s.k > 0 and half.shape[0] == s.n_queries and panel.size >= ROWS_F * s.d)
+    require(most.shape[1] == max(<Py_ssize_t> 1, s.k) and half.shape[0] == s.n_queries)
+    require(panel.size >= ROWS_F * s.d)
     require(sums.shape[1] == ROWS_F and sums.shape[0] >= (SCREEN_ROWS if s.d <= COLUMNS else query.shape[0]))
     p.centre, p.query, p.half, p.floor = &centre[0], &query[0, 0], &half[0], &floor[0]
     p.error, p.tiny = (1.6 * s.d + 24) * 6e-8, (s.d + 8) * 1e-36
@@ -126,8 +128,9 @@ cdef inline void lift(
     cdef double tau = s.tau[query] if metric.squared else s.tau[query] * s.tau[query]
     cdef double half = p.half[query]
     cdef double by_tau = (1 - 2 * p.error) * half - 0.5 * tau - p.tiny
-    cdef double by_list = -p.most[query * s.k] - 4 * p.error * half - 2 * p.tiny
-    cdef double least = max(by_tau, by_list)
+    cdef double least = by_tau
+    if s.k:
+        least = max(least, -p.most[query * s.k] - 4 * p.error * half - 2 * p.tiny)
     p.floor[query] = <float> (least - 1.5e-7 * fabs(least) - p.tiny)
 
 
@@ -164,6 +167,10 @@ cdef inline void list_row(
 ) noexcept nogil:
     cdef Py_ssize_t at
     if (s.allowed != NULL and not s.allowed[row]) or (s.self_row != NULL and s.self_row[query] == row):
+        return
+    if s.k == 0:
+        measure(metric, s, X, row, query)
+        p.n_measured += 1
         return
     if p.size[query] == p.capacity:
         shorten(metric, s, p, X, query)

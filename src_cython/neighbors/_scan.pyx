@@ -241,9 +241,10 @@ def scan(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, metric, st
 
 
 def products(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, metric, state):
-    """Search rows X[start:stop] for the k nearest by euclidean or sqeuclidean, by screens from inner products.
+    """Search rows X[start:stop] by euclidean or sqeuclidean, by screens from inner products.
 
-    state: a ProductPass of `fastclf/neighbors/scan.py`. Returns the number of distances that were computed.
+    state: a ProductPass of `fastclf/neighbors/scan.py`. Returns the number of hits, as `scan` does, and the number of
+    distances that were computed.
     """
     cdef search_t s
     cdef metrics_t m
@@ -253,7 +254,7 @@ def products(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, metric
     fill_products(&p, &s, state)
     with nogil:
         scan_products(&m.euclidean, &s, &p, &X[0, 0], start, stop)
-    return p.n_measured
+    return s.n_hits, p.n_measured
 
 
 cdef int find_block(const model_t* model, const raw_search_t* raw, const floating* X) noexcept nogil:

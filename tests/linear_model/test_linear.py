@@ -68,9 +68,9 @@ def test_scores_and_codes_are_those_of_the_obvious_loop(rng, dtype, shape, spars
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("n_outputs", [1, 2, 5, 19])
-def test_rows_alone_ranges_and_threads_give_the_same_bits(rng, monkeypatch, sparse, n_outputs):
-    X, coef, intercept = problem(rng, 203, 21, n_outputs)
+@pytest.mark.parametrize(("d", "n_outputs"), [(21, 1), (21, 2), (21, 5), (21, 19), (45, 61), (101, 53)])
+def test_rows_alone_ranges_and_threads_give_the_same_bits(rng, monkeypatch, sparse, d, n_outputs):
+    X, coef, intercept = problem(rng, 203, d, n_outputs)
     rows = as_csr(csr_array(X), "test") if sparse else X
     expected = linear_scores(rows, coef, intercept, 1)
     for i in range(9):
@@ -92,6 +92,40 @@ def test_every_level_is_right(rng, monkeypatch, level):
         slow = slow_scores(X, coef, intercept)
         np.testing.assert_allclose(linear_scores(X, coef, intercept), slow, rtol=1e-12, atol=1e-13)
         np.testing.assert_array_equal(linear_codes(X, coef, intercept), winners(slow))
+
+
+@pytest.mark.parametrize("level", _simd.available())
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_cosines_are_right_for_angles_of_any_size_wherever_they_are(rng, level, dtype):
+    kernels = _simd.load("linear_model._scores", level)
+    angles = rng.standard_normal((40, 7)) * 10.0 ** rng.uniform(-9, 12, (40, 7))
+    angles[0] = [0.0, -0.0, np.pi / 2, -np.pi, 2.0**20, np.nextafter(2.0**20, 2.0**21), 1e300]
+    found, alone = np.empty(angles.shape, dtype), np.empty((1, 1), dtype)
+    kernels.cosines(angles, 3.0, found)
+    np.testing.assert_allclose(found, 3 * np.cos(angles), atol=1e-15 if dtype == "float64" else 3e-7, rtol=0)
+    for angle, cosine in zip(angles.ravel(), found.ravel()):
+        kernels.cosines(angle.reshape(1, 1), 3.0, alone)
+        assert alone == cosine
+    kernels.cosines(np.full((1, 1), np.nan), 3.0, alone)
+    assert np.isnan(alone)
+
+
+@pytest.mark.parametrize("level", _simd.available())
+def test_gaussians_of_products_are_those_of_distances_wherever_they_are(rng, level):
+    kernels = _simd.load("linear_model._scores", level)
+    x, c = rng.standard_normal((30, 4)), rng.standard_normal((13, 4))
+    products, squares = x @ c.T - 0.5 * (c**2).sum(axis=1), (x**2).sum(axis=1)
+    found = products.copy()
+    kernels.gaussians(found, squares, 0.7)
+    distance = ((x[:, None] - c) ** 2).sum(axis=-1)
+    np.testing.assert_allclose(found, np.exp(-0.7 * distance), rtol=1e-13)
+    for i in range(30):
+        one = products[i : i + 1, 5:6].copy()
+        kernels.gaussians(one, squares[i : i + 1], 0.7)
+        assert one == found[i, 5]
+    near = np.array([[0.5 + 1e-12]])  # a square of a distance that rounding has made negative counts as 0
+    kernels.gaussians(near, np.ones(1), 1.0)
+    assert near == 1
 
 
 def test_of_equal_scores_the_first_class_wins_and_zero_is_the_first():

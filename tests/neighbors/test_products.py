@@ -1,4 +1,4 @@
-"""Screens by inner products change no bit: the nearest rows are those of the textbook loop, for any data."""
+"""Screens by inner products change no bit: the rows found are those of the textbook loop, for any data."""
 
 import numpy as np
 import pytest
@@ -16,18 +16,33 @@ def any_size(monkeypatch):
 
 
 def assert_exact(X, Q, k, metric="euclidean", **options):
+    """The k nearest rows, and the rows as near as the k-th, are those of the loop."""
     X, Q = np.ascontiguousarray(X), np.ascontiguousarray(Q)
     model = NearestNeighbors(n_neighbors=k, metric=metric, algorithm="brute", **options).fit(X)
-    expected = reference.nearest(reference.fast_distances(X, Q, metric), k)
+    D = reference.fast_distances(X, Q, metric)
+    expected = reference.nearest(D, k)
     for found, wanted in zip(model.kneighbors(Q), expected):
         np.testing.assert_array_equal(found, wanted)
+    assert_exact_within(model, Q, expected[0][:, -1], D)
+
+
+def assert_exact_within(model, Q, radius, D):
+    for distances, rows, d, most in zip(*model.radius_neighbors(Q, radius), D, radius):
+        np.testing.assert_array_equal(rows, np.flatnonzero(d <= most))
+        np.testing.assert_array_equal(distances, d[rows])
 
 
 @pytest.fixture
 def n_products(monkeypatch):
     """A list that gets the number of distances which each call of the kernel computes."""
     products, counts = scan.kernels.products, []
-    monkeypatch.setattr(scan.kernels, "products", lambda *args: counts.append(products(*args)) or counts[-1])
+
+    def counted(*args):
+        found = products(*args)
+        counts.append(found[1])
+        return found
+
+    monkeypatch.setattr(scan.kernels, "products", counted)
     return counts
 
 
@@ -79,8 +94,29 @@ def test_differences_go_on_where_products_rule_out_too_few_rows(rng, n_products,
     monkeypatch.setattr(scan.Scan, "_cheap_range", lambda index, n_queries: 100)
     # far from each other, and the centre between them, so that float32 tells no two rows of a side apart
     X, Q = (np.where(np.arange(n) % 2, 1e6, -1e6)[:, None] + rng.standard_normal((n, 20)) for n in (1000, 20))
-    assert_exact(X, Q, 5, n_jobs=1)
+    NearestNeighbors(n_neighbors=5, algorithm="brute", n_jobs=1).fit(X).kneighbors(Q)
     assert len(n_products) == 1
+    assert_exact(X, Q, 5)
+
+
+def test_differences_go_on_where_most_rows_are_within_the_radius(rng, n_products, monkeypatch):
+    monkeypatch.setattr(scan.Scan, "_cheap_range", lambda index, n_queries: 100)
+    X, Q = rng.standard_normal((1000, 20)), rng.standard_normal((20, 20))
+    model, D = NearestNeighbors(algorithm="brute", n_jobs=1).fit(X), reference.fast_distances(X, Q)
+    for share, wanted in ((0.1, True), (0.5, False)):
+        n_products.clear()
+        assert_exact_within(model, Q, np.full(20, np.quantile(D, share)), D)
+        assert (len(n_products) > 1) == wanted
+
+
+@pytest.mark.parametrize(("share", "wanted"), [(0.0001, False), (0.1, True)])
+def test_a_radius_that_holds_many_rows_is_searched_without_codes(rng, n_products, share, wanted):
+    X, Q = rng.standard_normal((1000, 20)), rng.standard_normal((300, 20))
+    D = reference.fast_distances(X, Q)
+    model = NearestNeighbors(algorithm="filter").fit(X)
+    n_products.clear()
+    assert_exact_within(model, Q, np.full(300, np.quantile(D, share)), D)
+    assert bool(n_products) == wanted
 
 
 def test_equal_rows_are_found_in_the_order_of_their_numbers(rng):
@@ -98,6 +134,13 @@ def test_own_rows_and_masked_rows_are_not_found(rng, n_jobs):
     mask = rng.random(400) < 0.3
     for found, wanted in zip(model.kneighbors(X[:50], mask=mask), reference.nearest(D[:50], 3, allowed=mask)):
         np.testing.assert_array_equal(found, wanted)
+    radius = np.quantile(D, 0.05)
+    for i, (rows, masked) in enumerate(
+        zip(*(model.radius_neighbors(radius=radius, return_distance=False, **given) for given in ({}, {"mask": mask})))
+    ):
+        near = (D[i] <= radius) & (np.arange(400) != i)
+        np.testing.assert_array_equal(rows, np.flatnonzero(near))
+        np.testing.assert_array_equal(masked, np.flatnonzero(near & mask))
 
 
 def test_a_list_that_is_full_makes_room(rng, monkeypatch):
