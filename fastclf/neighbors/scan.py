@@ -87,6 +87,7 @@ class ProductPass(Pass):
         "most_row",
         "pays",
         "sums",
+        "whole",
     )
 
     def __init__(self, search, queries, found, panel, centre):
@@ -100,6 +101,8 @@ class ProductPass(Pass):
                 apart = queries.query[rows] - centre
                 self.centred[:n][rows] = apart
                 self.half[rows] = 0.5 * np.einsum("ij,ij->i", apart, apart)
+        small = found.k > 0 and bool(self.half.max() < kernels.MOST_HALF)
+        self.whole = np.array([small and is_whole(queries.query)], np.intc)
         # whether the next rows are screened by products: not if too many distances had to be computed
         self.pays = bool(self.half.max() < _LARGEST_HALF)
         self.floor = np.full(padded, np.inf, np.float32)
@@ -109,6 +112,11 @@ class ProductPass(Pass):
         self.list_row, self.list_score = np.empty((n, capacity), np.intp), np.empty((n, capacity), np.float32)
         self.centred_panel = aligned((d, width), np.float32)
         self.sums = aligned((padded, width), np.float32)
+
+
+def is_whole(queries):
+    """Whether queries have whole numbers only; if they do not, the first row mostly tells."""
+    return bool((np.rint(queries[0]) == queries[0]).all() and (np.rint(queries) == queries).all())
 
 
 def _list_capacity(k):
@@ -212,6 +220,8 @@ class Scan(Index):
         if self._multiplies(n_queries) and found.k * _PRODUCT_SHARE <= n:
             with np.errstate(over="ignore", invalid="ignore"):
                 centre = self.X[:: -(-n // _CENTRE_ROWS)].mean(axis=0)
+                if is_whole(queries.query):
+                    centre = np.rint(centre)
                 return ProductPass(search, queries, found, panel, centre.astype(np.float32))
         return Pass(search, queries, found, panel)
 

@@ -21,8 +21,13 @@
 # larger limit, the floor of a query, are not measured; of a search by radius only the first limit counts, and rows are
 # measured at once. Rows and queries must have squares below 1e37, so that no score
 # is infinite; a panel with a larger row is measured.
+#
+# Where rows and queries have whole numbers, so that many rows are equally far, and c does, all of these sums are exact:
+# e and t are 0. Rows come by ascending number, so that a row as far as the k-th row known is no neighbour; a row is
+# measured only if its score is above the floor. From the first panel with other numbers, or with squares from 2^21 on,
+# the above holds.
 from cython cimport floating
-from libc.math cimport fabs
+from libc.math cimport fabs, rint
 
 from neighbors._measure cimport measure, measure_waiting
 from neighbors._metrics cimport euclidean_t
@@ -41,12 +46,14 @@ cdef extern from "sums/screen.h" nogil:
 cdef enum:
     PART = 64        # the number of coordinates of rows that are centred together
     COLUMNS = 1024   # the number of coordinates of a panel and of queries that stay in a cache while multiplied
+    MOST_WHOLE = 1 << 21  # squares of whole numbers are exact below this number
 
 # The arrays of a ProductPass of `fastclf/neighbors/scan.py`.
 ctypedef struct products_t:
     const float* centre        # (d,): the centre c
     const float* query         # (n_queries, d): the centred queries, padded to a multiple of SCREEN_ROWS queries
     const double* half         # (n_queries,): half of each centred query's squared norm
+    int* whole                 # (1,): whether queries, and rows so far, have small whole numbers
     double error               # e
     double tiny                # t
     float* floor               # (n_queries,): the least score of a row that is listed; infinity for padding queries
@@ -66,6 +73,7 @@ cdef inline int fill_products(products_t* p, const search_t* s, state) except -1
     cdef const float[::1] centre = state.centre
     cdef const float[:, ::1] query = state.centred
     cdef const double[::1] half = state.half
+    cdef int[::1] whole = state.whole
     cdef float[::1] floor = state.floor
     cdef double[:, ::1] most = state.most
     cdef Py_ssize_t[:, ::1] most_row = state.most_row, row = state.list_row
@@ -76,7 +84,7 @@ cdef inline int fill_products(products_t* p, const search_t* s, state) except -1
     require(most.shape[1] == max(<Py_ssize_t> 1, s.k) and half.shape[0] == s.n_queries)
     require(panel.size >= ROWS_F * s.d)
     require(sums.shape[1] == ROWS_F and sums.shape[0] >= (SCREEN_ROWS if s.d <= COLUMNS else query.shape[0]))
-    p.centre, p.query, p.half, p.floor = &centre[0], &query[0, 0], &half[0], &floor[0]
+    p.centre, p.query, p.half, p.floor, p.whole = &centre[0], &query[0, 0], &half[0], &floor[0], &whole[0]
     p.error, p.tiny = (1.6 * s.d + 24) * 6e-8, (s.d + 8) * 1e-36
     p.most, p.most_row = &most[0, 0], &most_row[0, 0]
     p.capacity, p.size, p.row, p.score = row.shape[1], &size[0], &row[0, 0], &score[0, 0]
@@ -85,8 +93,16 @@ cdef inline int fill_products(products_t* p, const search_t* s, state) except -1
     return 0
 
 
+cdef inline bint is_whole(floating x) noexcept nogil:
+    """Whether a number is whole; a large one may count as not whole."""
+    if floating is float:
+        return x == (x + <float> 12582912) - <float> 12582912
+    else:
+        return x == (x + 6755399441055744.0) - 6755399441055744.0
+
+
 cdef inline double centre_rows(
-    const products_t* p, const floating* X, Py_ssize_t first, Py_ssize_t n_rows, Py_ssize_t d, float* base, float* gap
+    products_t* p, const floating* X, Py_ssize_t first, Py_ssize_t n_rows, Py_ssize_t d, float* base, float* gap
 ) noexcept nogil:
     """Write centred rows side by side to the panel, and -(1/2 - e) |x|^2 and 2 e |x|^2; returns the largest square."""
     cdef float part[ROWS_F * PART]
@@ -96,7 +112,8 @@ cdef inline double centre_rows(
     cdef float* to
     cdef euclidean_t plain
     cdef vec_f a, b, v, w
-    cdef double square, largest = 0
+    cdef double square, error, largest = 0
+    cdef int whole = True
     plain.squared = True
     while start < d:
         n = min(<Py_ssize_t> PART, d - start)
@@ -104,6 +121,9 @@ cdef inline double centre_rows(
             x, to = X + (first + r) * d + start, part + r * n
             for j in range(n):
                 to[j] = <float> (x[j] - centre[start + j])
+            if p.whole[0]:
+                for j in range(n):
+                    whole &= is_whole(x[j])
         pack(&plain, part, 0, n_rows, n, ROWS_F, p.panel + start * ROWS_F)
         start += n
     a = b = spread_f(0)
@@ -117,27 +137,39 @@ cdef inline double centre_rows(
         square = gap[r]
         # NaN, which an infinite difference gives, counts as large
         largest = square if not square <= largest else largest
-        base[r], gap[r] = <float> ((p.error - 0.5) * square), <float> (2 * p.error * square)
+    if not (whole and largest < MOST_WHOLE):
+        p.whole[0] = False
+    error = 0 if p.whole[0] else p.error
+    for r in range(ROWS_F):
+        square = gap[r]
+        base[r], gap[r] = <float> ((error - 0.5) * square), <float> (2 * error * square)
     return largest
 
 
 cdef inline void lift(
-    const products_t* p, const search_t* s, const euclidean_t* metric, Py_ssize_t query
+    const products_t* p, const search_t* s, const euclidean_t* metric, Py_ssize_t query, Py_ssize_t row
 ) noexcept nogil:
-    """Raise the floor of a query to what its k nearest rows, measured and listed, allow."""
+    """Raise the floor of a query to what its k nearest rows, measured and listed, allow for `row` and later rows."""
     cdef double tau = s.tau[query] if metric.squared else s.tau[query] * s.tau[query]
-    cdef double half = p.half[query]
-    cdef double by_tau = (1 - 2 * p.error) * half - 0.5 * tau - p.tiny
-    cdef double least = by_tau
+    cdef double half = p.half[query], least
+    cdef Py_ssize_t worst = query * s.k
+    if p.whole[0]:
+        least = half - 0.5 * rint(tau)
+        # a row as far as tau is near if the row at tau has a larger number, or is not known here
+        if not (s.distance[worst] == s.tau[query] and s.index[worst] < row):
+            least -= 0.25
+        p.floor[query] = <float> max(max(least, -p.most[worst]), -2.0 * MOST_WHOLE)
+        return
+    least = (1 - 2 * p.error) * half - 0.5 * tau - p.tiny
     if s.k:
-        least = max(least, -p.most[query * s.k] - 4 * p.error * half - 2 * p.tiny)
+        least = max(least, -p.most[worst] - 4 * p.error * half - 2 * p.tiny)
     p.floor[query] = <float> (least - 1.5e-7 * fabs(least) - p.tiny)
 
 
 cdef inline void measure_listed(
-    const euclidean_t* metric, search_t* s, products_t* p, const floating* X, Py_ssize_t query
+    const euclidean_t* metric, search_t* s, products_t* p, const floating* X, Py_ssize_t query, Py_ssize_t row
 ) noexcept nogil:
-    """Measure the rows on a query's list whose scores reach its floor, and empty the list."""
+    """Measure the rows on a query's list whose scores reach its floor, and empty the list; `row` comes next."""
     cdef Py_ssize_t i, at = query * p.capacity
     for i in range(p.size[query]):
         if p.score[at + i] >= p.floor[query]:
@@ -145,11 +177,11 @@ cdef inline void measure_listed(
             p.n_measured += 1
     p.size[query] = 0
     measure_waiting(metric, s, X)
-    lift(p, s, metric, query)
+    lift(p, s, metric, query, row)
 
 
 cdef inline void shorten(
-    const euclidean_t* metric, search_t* s, products_t* p, const floating* X, Py_ssize_t query
+    const euclidean_t* metric, search_t* s, products_t* p, const floating* X, Py_ssize_t query, Py_ssize_t row
 ) noexcept nogil:
     """Make room on a query's full list: drop the rows below its floor; if many are left, measure them."""
     cdef Py_ssize_t i, at = query * p.capacity, n = 0
@@ -158,7 +190,7 @@ cdef inline void shorten(
         n += p.score[at + i] >= p.floor[query]
     p.size[query] = n
     if n > p.capacity // 2:
-        measure_listed(metric, s, p, X, query)
+        measure_listed(metric, s, p, X, query, row)
 
 
 cdef inline void list_row(
@@ -173,12 +205,12 @@ cdef inline void list_row(
         p.n_measured += 1
         return
     if p.size[query] == p.capacity:
-        shorten(metric, s, p, X, query)
+        shorten(metric, s, p, X, query, row)
     at = query * p.capacity + p.size[query]
     p.row[at], p.score[at] = row, score
     p.size[query] += 1
     if push(p.most + query * s.k, p.most_row + query * s.k, s.k, <double> gap - score, row):
-        lift(p, s, metric, query)
+        lift(p, s, metric, query, row + 1)
 
 
 cdef inline float* scores_of(const products_t* p, Py_ssize_t d, Py_ssize_t query) noexcept nogil:
@@ -198,7 +230,10 @@ cdef inline void list_near(
     cdef vec_f floor
     for i in range(min(<Py_ssize_t> SCREEN_ROWS, s.n_queries - query)):
         scores, floor = <const vec_f*> (score + i * ROWS_F), spread_f(p.floor[query + i])
-        near = (at_most_f(floor, scores[0]) | at_most_f(floor, scores[1]) << LANES_F) & valid
+        if p.whole[0]:
+            near = ~(at_most_f(scores[0], floor) | at_most_f(scores[1], floor) << LANES_F) & valid
+        else:
+            near = (at_most_f(floor, scores[0]) | at_most_f(floor, scores[1]) << LANES_F) & valid
         while near:
             r = lowest_bit(near)
             near &= near - 1
@@ -234,11 +269,16 @@ cdef inline void scan_products(
     cdef float base[ROWS_F]
     cdef float gap[ROWS_F]
     cdef Py_ssize_t first = start, n_rows, query, r
-    for query in range(s.n_queries):
-        lift(p, s, metric, query)
+    cdef double largest
+    cdef int whole = -1
     while first < stop:
         n_rows = min(<Py_ssize_t> ROWS_F, stop - first)
-        if centre_rows(p, X, first, n_rows, s.d, base, gap) < 1e37:
+        largest = centre_rows(p, X, first, n_rows, s.d, base, gap)
+        if whole != p.whole[0]:
+            whole = p.whole[0]
+            for query in range(s.n_queries):
+                lift(p, s, metric, query, first)
+        if largest < 1e37:
             screen_panel(metric, s, p, X, first, <unsigned int> ((<unsigned long long> 1 << n_rows) - 1), base, gap)
         else:
             for query in range(s.n_queries):
@@ -247,4 +287,4 @@ cdef inline void scan_products(
             p.n_measured += n_rows * s.n_queries
         first += ROWS_F
     for query in range(s.n_queries):
-        measure_listed(metric, s, p, X, query)
+        measure_listed(metric, s, p, X, query, stop)

@@ -19,7 +19,7 @@ from neighbors._metrics cimport (
     fill_metric, metric_t, metrics_t, minkowski_t,
 )
 from neighbors._panel_layout cimport PANEL_BYTES, ROWS_D, ROWS_F, pack
-from neighbors._product_screen cimport SCREEN_ROWS, fill_products, products_t, scan_products
+from neighbors._product_screen cimport MOST_WHOLE, SCREEN_ROWS, fill_products, products_t, scan_products
 from neighbors._raw_queries cimport FEW_QUERIES, PY_SSIZE_T_MAX, metrics_of, prepare, scratch_bytes
 from neighbors._search cimport fill_search, search_t
 from _model cimport distances_double_f, distances_float_f, model_t, piece, raw_search_t, search_f
@@ -43,6 +43,8 @@ PANEL_ROWS = {"float32": ROWS_F, "float64": ROWS_D}
 
 # The number of queries that are compared with a panel of rows together by their products.
 PRODUCT_GROUP = SCREEN_ROWS
+# Half the squared norm of a query of whole numbers is below this number where sums are exact.
+MOST_HALF = MOST_WHOLE // 2
 
 
 cdef inline void screen_tile(

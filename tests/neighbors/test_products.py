@@ -119,6 +119,50 @@ def test_a_radius_that_holds_many_rows_is_searched_without_codes(rng, n_products
     assert bool(n_products) == wanted
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("largest", [1, 2, 7, 400, 3000])
+def test_of_whole_numbers_few_ties_are_measured_and_the_first_rows_win(rng, n_products, dtype, n_jobs, largest):
+    X, Q = (rng.integers(-largest, largest + 1, (n, 9)).astype(dtype) for n in (900, 40))
+    X[300:600] = X[rng.integers(0, 20, 300)]
+    assert_exact(X, Q, 4, n_jobs=n_jobs)
+    assert_exact(X, Q, 1, "sqeuclidean", n_jobs=n_jobs)
+    assert_exact(X, X[::20], 7, n_jobs=n_jobs)
+    n_products.clear()
+    ties = np.eye(9, dtype=dtype)[rng.integers(0, 9, 900)] * min(largest, 1000)
+    NearestNeighbors(n_neighbors=4, algorithm="brute", n_jobs=1).fit(ties).kneighbors(Q * 0)
+    assert sum(n_products) < 900 * 40 / 20
+
+
+@pytest.mark.parametrize("at", [0, 100, 899])
+@pytest.mark.parametrize("odd", [0.5, 1e-9, 2.0**-60, 1e4, 2.0**22 + 0.5, 2.0**30, 1e18, 1e200])
+def test_a_row_of_other_numbers_ends_what_holds_of_whole_ones(rng, odd, at):
+    X, Q = rng.integers(0, 3, (900, 9)).astype(float), rng.integers(0, 3, (40, 9)).astype(float)
+    X[at, 4] = odd
+    X[450] = X[at]
+    assert_exact(X, Q, 4)
+    assert_exact(X, np.concatenate([Q, X[at : at + 1]]), 4, n_jobs=1)
+
+
+def test_masked_and_own_rows_of_whole_numbers_are_not_found(rng):
+    X = rng.integers(0, 2, (400, 9)).astype(float)
+    D = reference.fast_distances(X, X)
+    model = NearestNeighbors(n_neighbors=3, algorithm="brute").fit(X)
+    for found, wanted in zip(model.kneighbors(), reference.nearest(D, 3, own=np.arange(400))):
+        np.testing.assert_array_equal(found, wanted)
+    mask = rng.random(400) < 0.3
+    for found, wanted in zip(model.kneighbors(X, mask=mask), reference.nearest(D, 3, allowed=mask)):
+        np.testing.assert_array_equal(found, wanted)
+    # rows that were added, and a model whose first rows are gone
+    model.partial_fit(X[:50])
+    model.remove(np.arange(30))
+    left = np.concatenate([X, X[:50]])[30:]
+    distances, rows = reference.nearest(reference.fast_distances(left, X), 3)
+    found = model.kneighbors(X)
+    np.testing.assert_array_equal(found[0], distances)
+    np.testing.assert_array_equal(found[1], rows)
+
+
 def test_equal_rows_are_found_in_the_order_of_their_numbers(rng):
     X = np.repeat(rng.standard_normal((5, 24)), 60, axis=0)
     assert_exact(X, X[::15], 7)
