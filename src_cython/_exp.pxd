@@ -1,5 +1,5 @@
-# exp, log, cos and the functions of logistic models, in each lane of a vec_d, to one or two ulps; with FMA if the SIMD level
-# has FMA.
+# exp, log, cos and the functions of logistic models, in each lane of a vec_d, to one or two ulps; with FMA if the SIMD
+# level has FMA.
 #
 # exp(x) = 2^n exp(r) with n = round(x / log 2) and |r| <= log(2) / 2. The Taylor polynomial of degree 13 gives exp(r)
 # with a remainder below 5e-18. The low bits of x / log 2 + 1.5 * 2^52 are n, which is added to the exponent.
@@ -8,8 +8,8 @@
 # |s| < 0.172, log(1 + f) = 2 (s + s^3 / 3 + s^5 / 5 + ...) = f - f^2 / 2 + s (f^2 / 2 + 2 s^2 / 3 + 2 s^4 / 5 + ...),
 # whose terms from s^22 on are below 1e-18 of f. The last form rounds least, because f is exact.
 #
-# cos(x) = (-1)^(n+1) sin(r) with x = (n + 1/2) pi + r and |r| <= pi / 2. The Taylor polynomial of degree 21 gives sin(r)
-# with a remainder below 2e-18.
+# cos(x) = (-1)^(n+1) sin(r) with x = (n + 1/2) pi + r and |r| <= pi / 2. The Taylor polynomial of degree 21 gives
+# sin(r) with a remainder below 2e-18.
 from _vector cimport vec_d
 
 cdef extern from * nogil:

@@ -10,10 +10,8 @@ from .._state_table import Array, Value, declare, where
 from .._threads import all_finite, aside_if_many, aside_if_slow
 from .._validation import as_float64, as_random_state, described, require_choice, require_integer, require_number
 from ..kernels.gamma import gamma_of
-from ..linear_model.scores import linear_scores
+from ..linear_model.scores import arranged_for, linear_scores, over_parts
 from ..preprocessing.base import FeatureMap
-from ..sums.blocks import over_rows
-from ..sums.layout import by_column
 
 kernels = _simd.load("linear_model._scores")
 
@@ -22,10 +20,6 @@ _KERNELS = (
     *("laplacian", "chi2", "additive_chi2", "precomputed"),
 )
 _PARAMETERS = ("gamma", "coef0", "degree")
-
-# A thread transforms at least _LEAST_ROWS rows at a time, and more if rows and features have at most _BLOCK_NUMBERS
-# numbers, so that a cache holds them.
-_LEAST_ROWS, _BLOCK_NUMBERS = 64, 1 << 16
 
 
 class _RandomMap(FeatureMap):
@@ -42,18 +36,10 @@ class _RandomMap(FeatureMap):
     def _transformed(self, X, dtype, work, write, n_jobs=None):
         """The features of the rows X: write(rows, out) writes those of some rows, on any thread.
 
-        Those of a row take about `work` multiplications.
+        Each entry of X takes about `work` multiplications.
         """
-        n_out = self._n_out()
-        out = np.empty((len(X), n_out), dtype)
-        size = max(_LEAST_ROWS, _BLOCK_NUMBERS // max(n_out, X.shape[1]))
-
-        def write_range(start, stop):
-            for first in range(start, stop, size):
-                last = min(first + size, stop)
-                write(X[first:last], out[first:last])
-
-        over_rows(write_range, X, work // max(1, X[:1].size), n_jobs)
+        out = np.empty((len(X), self._n_out()), dtype)
+        over_parts(write, X, out, work, n_jobs)
         return out
 
     def get_feature_names_out(self, input_features=None):
@@ -131,9 +117,9 @@ class RBFSampler(_RandomMap):
         d = columns["n_features_in_"]
         random = as_random_state(self.random_state)
         weights = random.normal(size=(d, n_components))
-        weights *= np.sqrt(2 * gamma_of(self.gamma, rows))
-        # those of a component are adjacent, as `transform` reads them
-        weights = by_column(weights)
+        # those of a component are adjacent, as `transform` reads them for dense rows
+        laid = np.empty(weights.shape, order="C" if isinstance(rows, Csr) else "F")
+        weights = np.multiply(weights, np.sqrt(2 * gamma_of(self.gamma, rows)), out=laid)
         offset = random.uniform(0, 2 * np.pi, size=n_components)
         return self._become(
             **columns,
@@ -154,13 +140,13 @@ class RBFSampler(_RandomMap):
         """
         self._require_fitted()
         X = self._new_samples(X)
-        coef = self.random_weights_.T.astype(np.float64, copy=False)
+        coef = arranged_for(X, self.random_weights_.T)
         length = np.sqrt(2 / self._n_out())
 
         def write(rows, out):
             kernels.cosines(linear_scores(rows, coef, self.random_offset_, 1), length, out)
 
-        return self._transformed(X, np.result_type(X.dtype, self.random_weights_.dtype), coef.size, write)
+        return self._transformed(X, np.result_type(X.dtype, self.random_weights_.dtype), self._n_out(), write)
 
     def _n_out(self):
         return len(self.random_offset_)
@@ -277,7 +263,7 @@ class Nystroem(_RandomMap):
         elif callable(self.kernel):
             inner = self._called_on_pairs(components)
         else:
-            inner = aside_if_many(max(len(drawn) ** 2, components.size), self._kernel_matrix, components)
+            inner = aside_if_many(max(len(drawn) ** 2, components.size), self._kernel_matrix, components, taken)
         if not all_finite(inner):
             raise ValueError("kernel has values beyond float64 between rows of X; rows of a smaller scale are wanted")
         normalization = aside_if_slow(20 * len(inner) ** 3, _inverse_root, inner, components.dtype)
@@ -317,7 +303,7 @@ class Nystroem(_RandomMap):
         """
         self._require_fitted()
         X = self._new_samples(X)
-        values, zero = self._values(isinstance(X, Csr)), np.zeros(self._n_out())
+        values, zero = self._values(X), np.zeros(self._n_out())
 
         def write(rows, out):
             # a product of matrices by BLAS would have bits that depend on the number of rows; those of `linear_scores`
@@ -325,16 +311,16 @@ class Nystroem(_RandomMap):
             out[:] = linear_scores(values(rows), self.normalization_, zero, 1)
 
         dtype = np.result_type(X.dtype, self.components_.dtype)
-        work = self.components_.size + self.normalization_.size
+        work = self._n_out() + self.normalization_.size * len(X) // max(1, X.size)
         return self._transformed(X, dtype, work, write, 1 if callable(self.kernel) else self.n_jobs)
 
-    def _values(self, sparse):
-        """The function that gives the kernel values, float64, of rows with the rows of X that were sampled in `fit`."""
+    def _values(self, X):
+        """The function that gives the kernel values, float64, of rows of X with the rows that were sampled in `fit`."""
         if self.kernel == "precomputed":
             return lambda rows: np.ascontiguousarray(np.asarray(rows)[:, self.component_indices_], np.float64)
         if callable(self.kernel):
             return lambda rows: self._called(np.asarray(rows), self.components_)
-        return aside_if_many(self.components_.size, self._kernel, self.components_, sparse)
+        return aside_if_many(self.components_.size, self._kernel, self.components_, X)
 
     def _called(self, A, B):
         """The values of the user's kernel function for each row of A with each row of B, float64."""
@@ -357,24 +343,26 @@ class Nystroem(_RandomMap):
         value = (self.kernel_params or {}).get(name) if value is None else value
         return otherwise if value is None else require_number(f"kernel_params[{name!r}]", value, -np.inf, finite=True)
 
-    def _kernel_matrix(self, C):
-        return self._kernel(C, False, self.n_jobs)(C)
+    def _kernel_matrix(self, C, rows):
+        """The kernel values of the rows of C with each other; `rows` are the same, dense or sparse."""
+        return self._kernel(C, rows, self.n_jobs)(rows)
 
-    def _kernel(self, C, sparse, n_jobs=1):
-        """The function that gives the kernel values, float64, of dense or sparse rows with the rows of C."""
+    def _kernel(self, C, X, n_jobs=1):
+        """The function that gives the kernel values, float64, of rows of X, dense or sparse, with the rows of C."""
         C = C.astype(np.float64, copy=False)
         if self.kernel in _BY_DIFFERENCES:
             gamma = self._parameter("gamma", 1 / C.shape[1] if self.kernel == "laplacian" else 1.0)
             return lambda X: _by_differences(self.kernel, np.asarray(X, np.float64), C, gamma)
         gamma, coef0 = self._parameter("gamma", 1 / C.shape[1]), self._parameter("coef0", 1.0)
         if self.kernel == "rbf":
-            return _gaussian(C, gamma, sparse, n_jobs)
+            return _gaussian(C, gamma, X, n_jobs)
         zero = np.zeros(len(C))
+        if self.kernel == "cosine":
+            C = arranged_for(X, C / _lengths(C)[:, None])
+            return lambda X: linear_scores(X, C, zero, n_jobs) / _lengths(X)[:, None]
+        C = arranged_for(X, C)
         if self.kernel == "linear":
             return lambda X: linear_scores(X, C, zero, n_jobs)
-        if self.kernel == "cosine":
-            C = C / _lengths(C)[:, None]
-            return lambda X: linear_scores(X, C, zero, n_jobs) / _lengths(X)[:, None]
         if self.kernel == "sigmoid":
             return lambda X: np.tanh(gamma * linear_scores(X, C, zero, n_jobs) + coef0)
         degree = self._parameter("degree", 3)
@@ -390,17 +378,18 @@ def _inverse_root(inner, dtype):
     return ((U / np.sqrt(np.maximum(values, 1e-12))) @ Vt).astype(dtype, copy=False)
 
 
-def _gaussian(C, gamma, sparse, n_jobs):
-    """The function that gives exp(-gamma |x - c|^2) for rows x, dense or sparse, and the rows c of C."""
+def _gaussian(C, gamma, X, n_jobs):
+    """The function that gives exp(-gamma |x - c|^2) for rows x of X, dense or sparse, and the rows c of C."""
+    sparse = isinstance(X, Csr)
     # the mean is subtracted, so that |x - c|^2, computed as |x|^2 - 2 (x'c - |c|^2 / 2), loses fewer digits
     middle = None if sparse else C.mean(axis=0)
     C = C if sparse else C - middle
-    half = -0.5 * _squares(C)
+    half, C = -0.5 * _squares(C), arranged_for(X, C)
 
-    def values(X):
-        X = X if sparse else X - middle
-        found = linear_scores(X, C, half, n_jobs)
-        kernels.gaussians(found, _squares(X), gamma)
+    def values(rows):
+        rows = rows if sparse else rows - middle
+        found = linear_scores(rows, C, half, n_jobs)
+        kernels.gaussians(found, _squares(rows), gamma)
         return found
 
     return values

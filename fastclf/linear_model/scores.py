@@ -20,6 +20,9 @@ columns = _simd.load("linear_model._elastic_net")
 # Scores that overflow are computed again from rows and weights that are both multiplied by this small factor.
 _SCALE = 2.0**-600
 
+# The largest number of values in the rows, or in the results, of a part that is processed at a time.
+_PART_NUMBERS = 1 << 16
+
 # The number of sparse entries in the first call of the compiled code that transposes rows.
 _FIRST_ENTRIES = 1 << 18
 
@@ -60,7 +63,7 @@ def as_dense(coef, dtype=None):
     return np.ascontiguousarray(coef.toarray() if is_sparse(coef) else coef, dtype)
 
 
-def _laid_out(X, coef):
+def arranged_for(X, coef):
     """Coefficients (K, d) of the dtype, and in the order, that the kernel for X reads.
 
     Dense rows take float64 in C order. Sparse rows take the order that coefficients have; if they have many entries,
@@ -149,7 +152,7 @@ def _sums(X, coef, intercept, n_jobs=None):
         odd = over_rows(lambda start, stop: blocks.score(start, stop, scores), X, len(coef), n_jobs)
         return scores, sum(odd)
     rows, kernel = _rows(X), kernels.score_sparse if isinstance(X, Csr) else kernels.score
-    laid_out = _laid_out(X, coef)
+    laid_out = arranged_for(X, coef)
     odd = over_rows(lambda start, stop: kernel(*rows, laid_out, intercept, start, stop, scores), X, len(coef), n_jobs)
     return scores, sum(odd)
 
@@ -181,6 +184,21 @@ def linear_scores(X, coef, intercept, n_jobs=None, owner=None):
     return scores
 
 
+def over_parts(write, X, out, work, n_jobs=None):
+    """Call write(rows, their part of out) for parts of the rows X that fit a cache, on threads if this is faster.
+
+    Rows take about `work` multiplications for each entry. A part's bounds may depend on time.
+    """
+    size = max(_MANY_ROWS, _PART_NUMBERS // max(out.shape[1], 0 if isinstance(X, Csr) else X.shape[1]))
+
+    def write_range(start, stop):
+        for first in range(start, stop, size):
+            last = min(first + size, stop)
+            write(X[first:last], out[first:last])
+
+    over_rows(write_range, X, work, n_jobs)
+
+
 def linear_codes(X, coef, intercept, n_jobs=None, owner=None):
     """The same class codes as chosen(linear_scores(...)), without an array of all scores."""
     coef, intercept = _prepared(coef, intercept)
@@ -210,7 +228,7 @@ def _exact_choice(X, coef, intercept):
     if _goes_by_blocks(X, coef):
         return _Blocks(X, coef, intercept).choose
     rows, kernel = _rows(X), kernels.choose_sparse if isinstance(X, Csr) else kernels.choose
-    laid_out = _laid_out(X, coef)
+    laid_out = arranged_for(X, coef)
 
     def choose(start, stop, codes):
         return kernel(*rows, laid_out, intercept, start, stop, codes, np.empty((kernels.TILE_ROWS, len(coef))))

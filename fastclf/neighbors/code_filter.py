@@ -29,8 +29,8 @@ _SAMPLED_BLOCKS = 64
 # rule out too few rows, and the remaining ranges are searched faster by a scan without codes.
 _MOST_MEASURED = 1 / 8
 
-# A search by radius goes on without codes if its first _FIRST_QUERIES queries find more than the share _MANY_HITS of the
-# rows: products in float32 then rule out the others in less time than codes, because they leave fewer candidates.
+# A search by radius goes on without codes if its first _FIRST_QUERIES queries find more than the share _MANY_HITS of
+# the rows: products in float32 then rule out the others in less time than codes, because they leave fewer candidates.
 _FIRST_QUERIES, _MANY_HITS = 16, 1 / 64
 
 

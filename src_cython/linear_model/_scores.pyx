@@ -292,7 +292,7 @@ cdef void score_by_column(
 
 cdef inline void pack_rows(const floating* X, Py_ssize_t n_rows, Py_ssize_t d, double* out) noexcept nogil:
     """Write at most CLASS_ROWS dense rows, and zeros for the others, as `score_packed` reads them."""
-    cdef Py_ssize_t r, i, l, j, steps = d // LANES_D, lane = steps * CLASS_ROWS
+    cdef Py_ssize_t r, i, lane, j, steps = d // LANES_D, size = steps * CLASS_ROWS
     cdef const floating* x
     cdef double* to
     for r in range(CLASS_ROWS):
@@ -302,8 +302,8 @@ cdef inline void pack_rows(const floating* X, Py_ssize_t n_rows, Py_ssize_t d, d
                 to[j * CLASS_ROWS] = 0
             continue
         for i in range(steps):
-            for l in range(LANES_D):
-                to[l * lane + i * CLASS_ROWS] = x[i * LANES_D + l]
+            for lane in range(LANES_D):
+                to[lane * size + i * CLASS_ROWS] = x[i * LANES_D + lane]
         for j in range(steps * LANES_D, d):
             to[j * CLASS_ROWS] = x[j]
 
@@ -338,8 +338,8 @@ cdef void score_blocks(
 ) noexcept nogil:
     """Write the scores (n_rows, width) of at most BLOCK_ROWS dense rows, by LANES_D classes or twice as many at a time.
 
-    W has the weights of each LANES_D classes column by column. `values` is scratch space for BLOCK_ROWS rows in float64,
-    and `scores` has room for the scores of so many rows.
+    W has the weights of each LANES_D classes column by column. `values` is scratch space for BLOCK_ROWS rows in
+    float64, and `scores` has room for the scores of so many rows.
     """
     cdef Py_ssize_t k = 0, r = 0
     if d < PACKED_COLUMNS or width < PACKED_CLASSES:

@@ -1,5 +1,5 @@
-# Screens of the k nearest rows, or of all rows within a radius, by inner products in float32, for euclidean and sqeuclidean: a coordinate takes one
-# multiplication, and twice as many fit a SIMD vector as in float64.
+# Screens of the k nearest rows, or of all rows within a radius, by inner products in float32, for euclidean and
+# sqeuclidean: a coordinate takes one multiplication, and twice as many fit a SIMD vector as in float64.
 #
 # in:      rows X, a block of queries, a centre c
 # changed: the heaps of `_search.pxd`; for each query a list of rows that may be near and are not yet measured
