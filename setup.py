@@ -72,6 +72,7 @@ SAME_AT_V3 = {
 LIGHTER = {
     "naive_bayes._joints",
     "neighbors._cells_search",
+    "neighbors._code_scan",
     "neighbors._kdtree_search",
     "svm._pair_votes",
     "svm._small_pairs",
