@@ -134,6 +134,15 @@ def test_of_whole_numbers_few_ties_are_measured_and_the_first_rows_win(rng, n_pr
     assert sum(n_products) < 900 * 40 / 20
 
 
+def test_products_of_whole_numbers_go_on_after_a_short_first_range(rng, n_products, monkeypatch):
+    monkeypatch.setattr(scan.Scan, "_cheap_range", lambda index, n_queries: 32)
+    # most rows are equal, so that most of the first panel are as near as the nearest
+    X = (rng.random((1200, 9)) < 0.03).astype(float)
+    NearestNeighbors(n_neighbors=1, algorithm="brute", n_jobs=1).fit(X).kneighbors(X[:40])
+    assert len(n_products) > 1
+    assert_exact(X, X[:40], 1)
+
+
 @pytest.mark.parametrize("at", [0, 100, 899])
 @pytest.mark.parametrize("odd", [0.5, 1e-9, 2.0**-60, 1e4, 2.0**22 + 0.5, 2.0**30, 1e18, 1e200])
 def test_a_row_of_other_numbers_ends_what_holds_of_whole_ones(rng, odd, at):
