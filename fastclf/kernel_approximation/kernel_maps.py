@@ -355,7 +355,7 @@ class Nystroem(_RandomMap):
             return lambda X: _by_differences(self.kernel, np.asarray(X, np.float64), C, gamma)
         gamma, coef0 = self._parameter("gamma", 1 / C.shape[1]), self._parameter("coef0", 1.0)
         if self.kernel == "rbf":
-            return _gaussian(C, gamma, X, n_jobs)
+            return _gaussian(C, require_number("kernel_params['gamma']", gamma, 0), X, n_jobs)
         zero = np.zeros(len(C))
         if self.kernel == "cosine":
             C = arranged_for(X, C / _lengths(C)[:, None])
@@ -385,6 +385,7 @@ def _gaussian(C, gamma, X, n_jobs):
     middle = None if sparse else C.mean(axis=0)
     C = C if sparse else C - middle
     half, C = -0.5 * _squares(C), arranged_for(X, C)
+    half[np.isinf(half)] = np.nan  # the distance of such a row from itself is unknown, so that `fit` refuses it
 
     def values(rows):
         rows = rows if sparse else rows - middle

@@ -18,7 +18,8 @@ from _csr cimport csr_of, csr_t
 from _exp cimport cos_of_moderate, exp_of_negative
 from _model cimport model_t, score_double_f, score_float_f
 from _vector cimport (
-    LANES_D, abs_d, at_most_d, fmadd_d, largest_d, max_d, prefetch, require, spread_d, sum_d, vec_d, widen,
+    LANES_D, abs_d, at_most_d, fmadd_d, is_number, largest_d, max_d, prefetch, require, spread_d, sum_d,
+    unless_positive, vec_d, widen,
 )
 from _winner cimport winner
 from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
@@ -514,29 +515,30 @@ def cosines(const double[:, ::1] angles, double length, floating[:, ::1] out):
         write_cosines(x + i, size - i, length, to + i)
 
 
+cdef inline vec_d gaussian(vec_d product, vec_d square, vec_d gamma) noexcept nogil:
+    """exp(-gamma max(0, square - 2 product)): 0 below exp(-708), and NaN if the difference is NaN."""
+    cdef vec_d x = -gamma * max_d(spread_d(0), fmadd_d(spread_d(-2), product, square)), known = is_number(x)
+    return unless_positive(exp_of_negative(x), spread_d(-708) - x) * (known / known)
+
+
 def gaussians(double[:, ::1] products, const double[::1] squares, double gamma):
-    """Change products p to exp(-gamma max(0, s - 2p)), where s is the square of their row; at least exp(-708)."""
-    cdef Py_ssize_t K = products.shape[1], i, k, j, n
+    """Change products p to exp(-gamma max(0, s - 2p)), where s is the square of their row and gamma is at least 0."""
+    cdef Py_ssize_t K = products.shape[1], i, k, j
     cdef double* p
     cdef double lanes[LANES_D]
-    cdef vec_d s, zero = spread_d(0), factor = spread_d(-gamma)
+    cdef vec_d s, factor = spread_d(gamma)
     require(products.shape[0] == squares.shape[0])
-    (<vec_d*> lanes)[0] = zero
+    (<vec_d*> lanes)[0] = spread_d(0)
     with nogil:
         for i in range(products.shape[0]):
             s, p, k = spread_d(squares[i]), &products[i, 0], 0
             while k + LANES_D <= K:
-                (<vec_d*> (p + k))[0] = exp_of_negative(
-                    factor * max_d(zero, fmadd_d(spread_d(-2), (<vec_d*> (p + k))[0], s))
-                )
+                (<vec_d*> (p + k))[0] = gaussian((<vec_d*> (p + k))[0], s, factor)
                 k += LANES_D
-            n = K - k
-            for j in range(n):
+            for j in range(K - k):
                 lanes[j] = p[k + j]
-            (<vec_d*> lanes)[0] = exp_of_negative(
-                factor * max_d(zero, fmadd_d(spread_d(-2), (<vec_d*> lanes)[0], s))
-            )
-            for j in range(n):
+            (<vec_d*> lanes)[0] = gaussian((<vec_d*> lanes)[0], s, factor)
+            for j in range(K - k):
                 p[k + j] = lanes[j]
 
 

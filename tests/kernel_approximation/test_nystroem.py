@@ -75,3 +75,20 @@ def test_bad_arguments_get_one_sentence(rng, name):
     parameters, sentence = BAD[name]
     with pytest.raises((ValueError, TypeError), match=sentence):
         Nystroem(**parameters, n_components=3).fit(rng.standard_normal((20, 4)))
+
+
+@pytest.mark.parametrize("scale", [1e160, 1e200, 1e308])
+def test_rows_whose_distances_float64_cannot_hold_are_refused_and_far_queries_are_zeros(rng, scale):
+    X = rng.uniform(-1, 1, (30, 4))
+    with pytest.raises(ValueError, match="beyond float64"), np.errstate(all="ignore"):
+        Nystroem(n_components=5, random_state=0).fit(X * scale)
+    with np.errstate(over="ignore"):
+        far = Nystroem(n_components=5, random_state=0).fit(X).transform(np.full((2, 4), scale))
+    np.testing.assert_array_equal(far, 0)
+
+
+def test_a_negative_gamma_is_refused_among_kernel_params_too(rng):
+    X = rng.uniform(-1, 1, (30, 4))
+    for given in ({"gamma": -1.0}, {"kernel_params": {"gamma": -1.0}}):
+        with pytest.raises(ValueError, match="gamma.* is -1.0"):
+            Nystroem(kernel="rbf", n_components=5, **given).fit(X)

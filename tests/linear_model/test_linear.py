@@ -123,9 +123,14 @@ def test_gaussians_of_products_are_those_of_distances_wherever_they_are(rng, lev
         one = products[i : i + 1, 5:6].copy()
         kernels.gaussians(one, squares[i : i + 1], 0.7)
         assert one == found[i, 5]
-    near = np.array([[0.5 + 1e-12]])  # a square of a distance that rounding has made negative counts as 0
-    kernels.gaussians(near, np.ones(1), 1.0)
-    assert near == 1
+    # a square of a distance that rounding has made negative counts as 0; far away is 0, and what is unknown is NaN
+    for product, square, wanted in (
+        (0.5 + 1e-12, 1, 1), (-353, 0, np.exp(-706)), (-355, 0, 0), (-1e300, 1e308, 0), (0, np.inf, 0), (-np.inf, 1, 0),
+        (np.inf, np.inf, np.nan), (np.nan, 1, np.nan),
+    ):  # fmt: skip
+        one = np.full((1, 1), product, float)
+        kernels.gaussians(one, np.full(1, square, float), 1.0)
+        np.testing.assert_allclose(one, wanted, rtol=1e-12)
 
 
 def test_of_equal_scores_the_first_class_wins_and_zero_is_the_first():
