@@ -232,18 +232,14 @@ class Filter(Scan):
     def within(self, search, radius, indices_out, distances_out):
         """Write all rows within the radius of each query; without codes if the first queries find many."""
         n, within = len(search.queries), super().within
-
-        def find(part):
+        if n <= 2 * _FIRST_QUERIES or not self._multiplies(n):
+            within(search, radius, indices_out, distances_out)
+            return
+        for part in slice(0, _FIRST_QUERIES), slice(_FIRST_QUERIES, n):
             distances = None if distances_out is None else distances_out[part]
             within(search.of(part), radius_of(radius, part), indices_out[part], distances)
-
-        if n > 2 * _FIRST_QUERIES and self._multiplies(n):
-            find(slice(0, _FIRST_QUERIES))
             if sum(map(len, indices_out[:_FIRST_QUERIES])) > _MANY_HITS * _FIRST_QUERIES * len(self.X):
                 within = Scan(self.X, self.metric).within
-            find(slice(_FIRST_QUERIES, n))
-        else:
-            find(slice(0, n))
 
     def _most_queries(self, k):
         # for this number of queries the lists of candidate rows take about 6 MB, and are shortened within 30 ms

@@ -90,7 +90,7 @@ class ProductPass(Pass):
         "whole",
     )
 
-    def __init__(self, search, queries, found, panel, centre):
+    def __init__(self, search, queries, found, panel, centre, whole):
         super().__init__(search, queries, found, panel)
         (n, d), k = queries.query.shape, max(1, found.k)
         padded, width = n + -n % kernels.PRODUCT_GROUP, kernels.PANEL_ROWS["float32"]
@@ -101,8 +101,8 @@ class ProductPass(Pass):
                 apart = queries.query[rows] - centre
                 self.centred[:n][rows] = apart
                 self.half[rows] = 0.5 * np.einsum("ij,ij->i", apart, apart)
-        small = found.k > 0 and bool(self.half.max() < kernels.MOST_HALF)
-        self.whole = np.array([small and is_whole(queries.query)], np.intc)
+        # (1,) intc: whether the numbers of queries, and of rows so far, are whole and small
+        self.whole = np.array([whole and found.k > 0 and self.half.max() < kernels.MOST_HALF], np.intc)
         # whether the next rows are screened by products: not if too many distances had to be computed
         self.pays = bool(self.half.max() < _LARGEST_HALF)
         self.floor = np.full(padded, np.inf, np.float32)
@@ -114,8 +114,8 @@ class ProductPass(Pass):
         self.sums = aligned((padded, width), np.float32)
 
 
-def is_whole(queries):
-    """Whether queries have whole numbers only; if they do not, the first row mostly tells."""
+def _is_whole(queries):
+    """Whether all numbers of queries are whole; if they are not, the first query mostly tells."""
     return bool((np.rint(queries[0]) == queries[0]).all() and (np.rint(queries) == queries).all())
 
 
@@ -219,10 +219,9 @@ class Scan(Index):
         panel = self._panel(n_queries)
         if self._multiplies(n_queries) and found.k * _PRODUCT_SHARE <= n:
             with np.errstate(over="ignore", invalid="ignore"):
-                centre = self.X[:: -(-n // _CENTRE_ROWS)].mean(axis=0)
-                if is_whole(queries.query):
-                    centre = np.rint(centre)
-                return ProductPass(search, queries, found, panel, centre.astype(np.float32))
+                centre, whole = self.X[:: -(-n // _CENTRE_ROWS)].mean(axis=0), _is_whole(queries.query)
+                centre = (np.rint(centre) if whole else centre).astype(np.float32)
+                return ProductPass(search, queries, found, panel, centre, whole)
         return Pass(search, queries, found, panel)
 
     def _step(self, state, start, stop):
@@ -230,7 +229,7 @@ class Scan(Index):
             n_hits, n_measured = kernels.products(self.X, start, stop, self.metric, state)
             share = _MOST_MEASURED if state.found.k else _MOST_HITS
             most = max(2 * state.found.k, share * (stop - start)) * len(state.queries.query)
-            # rows of whole numbers that are measured are nearer than others, not as far, and differences spare none
+            # of whole numbers, rows as far as the k-th pass a screen by differences, but not one by products
             state.pays = bool(state.whole[0]) or n_measured <= most
             return n_hits
         return kernels.scan(self.X, start, stop, self.metric, state)

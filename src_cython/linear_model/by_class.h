@@ -1,7 +1,7 @@
 /* Scores of dense rows for LANES_D classes at once: lane c of each vector belongs to class c.
  *
- * A row has for each class LANES_D sums, which have what the lanes of a single sum over columns have in `_scores.pyx`, and
- * are folded by halves, as `sum_d` folds lanes. So both ways give the same bits, and this one folds once for LANES_D
+ * A row has for each class LANES_D sums, which have what the lanes of a single sum over columns have in `_scores.pyx`,
+ * and are folded by halves, as `sum_d` folds lanes. So both ways give the same bits, and this one folds once for LANES_D
  * scores. The sums are single variables, since GCC would keep an array of vectors in memory.
  */
 #ifndef FASTCLF_BY_CLASS_H
@@ -9,8 +9,7 @@
 
 #include "simd.h"
 
-/* EACH(op) expands op for as many numbers as a vector has lanes. The sums are single variables, since GCC would keep an
- * array of vectors in memory. */
+/* EACH(op) expands op for as many numbers as a vector has lanes. */
 #if LANES_D == 8
 #define EACH(op) op(0) op(1) op(2) op(3) op(4) op(5) op(6) op(7)
 #define FOLDED(s) (((s##0 + s##4) + (s##2 + s##6)) + ((s##1 + s##5) + (s##3 + s##7)))
@@ -72,9 +71,9 @@ static inline void score_pair(
 #endif
 #endif
 #define BEGIN_ROW(r) vec_d s##r = spread_d(0), t##r = spread_d(0);
-#define ADD_ROW(r)                    \
-    x = spread_d(row[r]);         \
-    s##r = fmadd_d(x, w, s##r);   \
+#define ADD_ROW(r)              \
+    x = spread_d(row[r]);       \
+    s##r = fmadd_d(x, w, s##r); \
     t##r = fmadd_d(x, v, t##r);
 #define KEEP(r) sums[l][r] = s##r, sums[l][CLASS_ROWS + r] = t##r;
 #define FOLD(r) vec_d s##r = FOLDED_KEPT(sums, r), t##r = FOLDED_KEPT(sums, CLASS_ROWS + r);
@@ -82,7 +81,7 @@ static inline void score_pair(
     x = spread_d(row[r]); \
     s##r += x * w;        \
     t##r += x * v;
-#define WRITE(r)                                             \
+#define WRITE(r)                                            \
     *(vec_d *)(out + r * width) = s##r + *(const vec_d *)b; \
     if (two) *(vec_d *)(out + r * width + LANES_D) = t##r + *(const vec_d *)(b + LANES_D);
 

@@ -18,14 +18,14 @@
 #     s >= (1/2 - e) |q|^2 - tau^2 / 2 - t
 #
 # and if k rows have s - 2 e |x|^2 >= m, the k nearest rows have s >= m - 2 e |q|^2 - 2 t. Rows whose score is below the
-# larger limit, the floor of a query, are not measured; of a search by radius only the first limit counts, and rows are
-# measured at once. Rows and queries must have squares below 1e37, so that no score
-# is infinite; a panel with a larger row is measured.
+# larger limit, the floor of a query, are not measured. A search by radius has the first limit alone, and measures rows
+# at once. Rows and queries must have squares below 1e37, so that no score is infinite; a panel with a larger row is
+# measured.
 #
-# Where rows and queries have whole numbers, so that many rows are equally far, and c does, all of these sums are exact:
-# e and t are 0. Rows come by ascending number, so that a row as far as the k-th row known is no neighbour; a row is
-# measured only if its score is above the floor. From the first panel with other numbers, or with squares from 2^21 on,
-# the above holds.
+# If the numbers of rows, queries and c are whole, many rows may be equally far, but these sums are exact: e and t are 0.
+# Rows come by ascending number, and of equally far ones the first are the neighbours, so that a row must be nearer
+# than the k-th row known: only rows whose score is above the floor are measured. From the first panel with a number
+# that is not whole, or a square of 2^21 or more, the limits with e and t count.
 from cython cimport floating
 from libc.math cimport fabs, rint
 
@@ -155,7 +155,7 @@ cdef inline void lift(
     cdef Py_ssize_t worst = query * s.k
     if p.whole[0]:
         least = half - 0.5 * rint(tau)
-        # a row as far as tau is near if the row at tau has a larger number, or is not known here
+        # a row at distance tau is a neighbour, too, unless the k-th row known has this distance and a smaller number
         if not (s.distance[worst] == s.tau[query] and s.index[worst] < row):
             least -= 0.25
         p.floor[query] = <float> max(max(least, -p.most[worst]), -2.0 * MOST_WHOLE)

@@ -43,7 +43,7 @@ PANEL_ROWS = {"float32": ROWS_F, "float64": ROWS_D}
 
 # The number of queries that are compared with a panel of rows together by their products.
 PRODUCT_GROUP = SCREEN_ROWS
-# Half the squared norm of a query of whole numbers is below this number where sums are exact.
+# Products of whole numbers are exact for a query whose squared norm is below twice this number.
 MOST_HALF = MOST_WHOLE // 2
 
 
