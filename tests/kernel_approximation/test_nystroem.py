@@ -90,5 +90,5 @@ def test_rows_whose_distances_float64_cannot_hold_are_refused_and_far_queries_ar
 def test_a_negative_gamma_is_refused_among_kernel_params_too(rng):
     X = rng.uniform(-1, 1, (30, 4))
     for given in ({"gamma": -1.0}, {"kernel_params": {"gamma": -1.0}}):
-        with pytest.raises(ValueError, match="gamma.* is -1.0"):
+        with pytest.raises(ValueError, match=r"gamma.* is -1\.0"):
             Nystroem(kernel="rbf", n_components=5, **given).fit(X)
