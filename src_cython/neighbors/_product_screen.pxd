@@ -22,8 +22,8 @@
 # at once. Rows and queries must have squares below 1e37, so that no score is infinite; a panel with a larger row is
 # measured.
 #
-# If the numbers of rows, queries and c are whole, many rows may be equally far, but these sums are exact: e and t are 0.
-# Rows come by ascending number, and of equally far ones the first are the neighbours, so that a row must be nearer
+# If the numbers of rows, queries and c are whole, many rows may be equally far, but these sums are exact: e and t are
+# 0. Rows come by ascending number, and of equally far ones the first are the neighbours, so that a row must be nearer
 # than the k-th row known: only rows whose score is above the floor are measured. From the first panel with a number
 # that is not whole, or a square of 2^21 or more, the limits with e and t count.
 from cython cimport floating
