@@ -11,7 +11,7 @@
 #
 # A row with NaN or infinity has no finite score, as 0 * inf is NaN. The functions return the number of scores that are
 # not finite, so that X needs no separate check.
-from cython cimport floating
+from cython cimport cdivision, floating
 from libc.math cimport cos, fabs
 
 from _csr cimport csr_of, csr_t
@@ -515,6 +515,7 @@ def cosines(const double[:, ::1] angles, double length, floating[:, ::1] out):
         write_cosines(x + i, size - i, length, to + i)
 
 
+@cdivision(True)  # the debug build's check for division by zero is off: it does not compile for SIMD vectors
 cdef inline vec_d gaussian(vec_d product, vec_d square, vec_d gamma) noexcept nogil:
     """exp(-gamma max(0, square - 2 product)): 0 below exp(-708), and NaN if the difference is NaN."""
     cdef vec_d x = -gamma * max_d(spread_d(0), fmadd_d(spread_d(-2), product, square)), known = is_number(x)
