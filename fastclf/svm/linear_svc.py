@@ -45,6 +45,10 @@ _LEAST_PIVOT = 1e-10
 _EPOCHS, _LEAST_DESCENT_TOL = 1000, 1e-6
 _TRIED_STEPS, _START, _NS, _CACHED = 4, 2e7, (0.75, 0.1, 1.5, 40, 400), 1 << 21
 
+# With the hinge, the compiled solver of small problems follows this number of epochs of coordinate descent, which
+# suffice where most rows have alpha at a bound.
+_HINGE_EPOCHS = 12
+
 # With the squared hinge, coordinate descent goes on after its first epoch only if at most this share of the rows have
 # alpha > 0. Alpha has no upper bound then, so that few rows leave the epochs where more are support vectors.
 _FEW_SUPPORTS = 0.1
@@ -269,10 +273,10 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
         seed, two = as_seed(self.random_state, 0), len(labels.classes) == 2
         threads_each = max(1, threads // len(planes))
         small = None
-        if self._is_smooth and small_planes.is_small(rows):
+        if self.penalty == "l2" and self._intercept_is_penalised and small_planes.is_small(rows):
             small = small_planes.SmallRows(rows, squares, self.intercept_scaling if self.fit_intercept else 0.0)
             threads = threads if small.work * len(planes) > _THREAD_WORK else 1
-            if len(planes) > 1:
+            if self._is_smooth and len(planes) > 1:
                 small.sum_squares()
         found = {}
         with Progress(None, f"{name}.fit", self.verbose, self.callback, "violation") as progress:
@@ -572,10 +576,8 @@ class Plane:
         """
         model = self.model
         if self.small is not None:
-            first = start or rough
-            w = None if first is None else first.w
             limits = self.tol, model.max_iter
-            search = small_planes.search(self.small, problem.y, problem.cost, *limits, w, self.progress)
+            search = small_planes.search(problem, *limits, start, rough, self.progress)
             found, self.n_iter = yield from search
             if found is not None:
                 self.called_off = self.progress.stopped
@@ -597,11 +599,12 @@ class Plane:
         cost, squared = C * self.weights, self.model.loss == "squared_hinge"
         self.bias = self._bias(cost)
         X = self.X if X is None else X
-        return Problem(X, self.signs, cost, self.squares, squared, self.bias, self.free, self.threads)
+        parts = X, self.signs, cost, self.squares, squared, self.bias, self.free, self.threads
+        return Problem(*parts) if self.small is None else small_planes.SmallProblem(self.small, *parts)
 
     def _descends_first(self, problem):
         """Whether coordinate descent is tried before Newton's method."""
-        tried = self.small is None or problem.n * problem.d**2 > _SMALL_WORK
+        tried = self.small is None or not problem.squared or problem.n * problem.d**2 > _SMALL_WORK
         return tried and self.newton and not self.free and not self.sparsifies and self.tol >= _LEAST_DESCENT_TOL
 
     def _descend_first(self, problem, rng):
@@ -611,7 +614,7 @@ class Plane:
         bound leaves them. They end when they have taken as long as some of its steps.
         """
         most, found = min(_EPOCHS, self.model.max_iter), None
-        descent = self._descent(self.tol, rng, most, _visits(problem, self.small is not None))
+        descent = self._descent(self.tol, rng, most, _visits(problem))
         if problem.squared and not self.few_rows:
             descent.max_iter = 1
             found = yield from descent.solve(problem)
@@ -662,8 +665,11 @@ class Plane:
         self.primal, self.dual, self.violation = proof.primal, proof.dual, proof.violation
 
 
-def _visits(problem, small):
+def _visits(problem):
     """The number of rows that coordinate descent may visit before Newton's method replaces it."""
+    small = isinstance(problem, small_planes.SmallProblem)
+    if small and not problem.squared:
+        return _HINGE_EPOCHS * problem.n
     in_sums, in_matrices, in_visits, near, far = _NS
     D, products = problem.d + 1, problem.n * problem.work
     visit = near if products <= _CACHED else far

@@ -68,10 +68,10 @@ class ProximalNewton:
         alpha = np.zeros(n)
         if rough is not None and not problem.squared:
             w, b, alpha = rough.w, rough.b, rough.alpha
-            width = min(max(_ROUGH * rough.violation, self.tol), 1.0)
+            width = first_width(rough, self.tol)
         elif start is not None or rough is not None:
             w, b = (start or rough)[:2]
-            width = _FIRST_WIDTH
+            width = first_width(None, self.tol)
         else:
             w, b, width = yield from self._first(problem)
         h = width
@@ -224,6 +224,11 @@ def _gain(problem, h):
     """The gain, the derivative of alpha by z = 1 - margin: cost / h (squared losses: 2 cost), limited by rounding."""
     gain = 2 * problem.cost if problem.squared else problem.cost / h
     return np.minimum(gain, _MOST_GAIN / max(_reach(problem), 1e-150) ** 2)
+
+
+def first_width(rough, tol):
+    """The first ratio h of cost and gain, for a `Proof` of a rough solution or None."""
+    return _FIRST_WIDTH if rough is None else min(max(_ROUGH * rough.violation, tol), 1.0)
 
 
 def _centre(problem, alpha, gain):

@@ -1,10 +1,11 @@
-"""The soft-margin hyperplane of few rows, in compiled code; for the squared hinge and a penalised intercept."""
+"""The soft-margin hyperplane of few rows, in compiled code; for an intercept that is penalised, or absent."""
 
 import numpy as np
 
 from .. import _simd
 from .._aligned import aligned
-from .soft_margin import Proof
+from .proximal_newton import first_width
+from .soft_margin import Problem, Proof
 
 compiled = _simd.load("svm._small_planes")
 
@@ -16,7 +17,11 @@ _COLUMNS, _WORK, _NUMBERS = 384, 1 << 28, 1 << 22
 
 # _CALL_WORK: the number of multiplications in one call of compiled code, which then takes some milliseconds.
 # _STEPS: a hyperplane that takes more steps of Newton's method is left to `proximal_newton.py`.
-_CALL_WORK, _STEPS = 1 << 24, 60
+_CALL_WORK, _STEPS = 1 << 24, 200
+
+# The largest product of the gain and the squared length of the longest row. Matrices of second derivatives with larger
+# numbers lose the 1 that is added to their diagonal.
+_MOST_GAIN = 1e15
 
 # Newton's method ends with a step that starts from a gradient below this share of the tolerance.
 _SHARE = 1e-3
@@ -64,50 +69,112 @@ class SmallRows:
         compiled.sum_squares(self.X, self.squares)
 
 
+class SmallProblem(Problem):
+    """A `Problem` whose rows are also there as `rows`, a `SmallRows`, from which its solutions are proven."""
+
+    def __init__(self, rows, *arguments):
+        super().__init__(*arguments)
+        self.rows = rows
+
+    def proof(self, alpha, w, b, tol):
+        return self.better(self.proof_at(alpha), w, tol)
+
+    def proof_at(self, alpha, w=None):
+        """The `Proof` of the hyperplane of alpha; w, where given, is that hyperplane up to rounding."""
+        X, D = self.rows.X, self.rows.d + 1
+        exact, z = np.zeros(X.shape[1]), np.empty(self.n)
+        if w is None:
+            compiled.combine(X, self.y, alpha, exact)
+        else:
+            exact[:D] = w
+        primal, dual, violation = compiled.prove(X, self.y, self.cost, self.squared, alpha, exact, z)
+        return Proof(exact[:D], 0.0, alpha, z, primal, dual, violation)
+
+    def better(self, found, w, tol):
+        """The `Proof` found, or with w in place of its hyperplane where that is better and alpha is not optimal."""
+        if found.violation > tol:
+            at_w = self.proof_at(found.alpha, w)
+            if at_w.primal < found.primal:
+                return found._replace(w=at_w.w, z=at_w.z, primal=at_w.primal)
+        return found
+
+
 class PlaneWork:
-    """The state of a search for a hyperplane: arrays for compiled code (`plane_t`), and two flags.
+    """The state of a search for a hyperplane: what compiled code reads and changes as `plane_t`, and where it goes on.
 
-    `begun` says whether a step was taken; `afresh` is a value of `compiled.AFRESH`: what the next step computes anew.
+    `begun` says whether a step was taken; `afresh` is a value of `compiled.AFRESH`: what the next step computes anew;
+    `moved_by` and `gap` are the largest change of a margin by the last step, and the length of the gradient before it.
+
+    Parameters
+    ----------
+    problem : SmallProblem
+    tol : float
+    start : Proof or None
+        The first w.
+    rough : Proof or None
+        A rough solution of this problem: with the hinge, its alpha is the first centre.
     """
 
-    __slots__ = ("afresh", "begun", "factor", "matrix", "moved", "p", "rows", "w")
+    __slots__ = (
+        *("afresh", "begun", "factor", "gap", "idle", "least", "matrix", "most_gain", "moved", "moved_by", "p"),
+        *("reach", "rows", "squared", "tol", "w", "width"),
+    )
 
-    def __init__(self, n, d, w):
+    def __init__(self, problem, tol, start, rough):
+        rows = problem.rows
+        n, d = rows.X.shape
+        first = rough or start
         self.w, self.p = np.zeros(d), np.empty(d)
-        if w is not None:
-            self.w[: len(w)] = w
+        if first is not None:
+            self.w[: len(first.w)] = first.w
         self.matrix, self.factor = aligned((d, d), np.float64), aligned((d, d), np.float64)
-        self.rows, self.moved = np.zeros((3, n)), np.empty(n, np.intp)
+        self.rows, self.moved = aligned((6, -(-n // 8) * 8), np.float64), np.empty(n, np.intp)
+        self.rows[:] = 0
+        z, _, active, centre, gain, most = self.rows[:, :n]
+        self.tol, self.reach, self.squared = tol, rows.longest, problem.squared
+        self.most_gain, self.width = _MOST_GAIN / max(rows.longest, 1e-150) ** 2, first_width(rough, tol)
+        most[:] = problem.most
+        if problem.squared:
+            gain[:] = 2 * problem.cost
+        else:
+            gain[:] = np.minimum(problem.cost / self.width, self.most_gain)
+            centre[:] = 0 if rough is None else rough.alpha
         self.begun, self.afresh = False, compiled.AFRESH["z and matrix"]
+        self.moved_by, self.gap, self.least, self.idle = np.inf, np.inf, np.inf, 0
+        if first is None and rows.squares is not None and gain.min() == gain.max() > 0:
+            # at w = 0 all rows are active
+            np.add(gain[0] * rows.squares, np.eye(d), out=self.matrix)
+            z[:], active[:], self.afresh = 1, gain, compiled.AFRESH["nothing"]
 
-    def begin_at_0(self, squares, cost):
-        """Begin at w = 0, where all rows are active; `squares` is the part of the matrix that they contribute."""
-        np.add(squares, np.eye(len(squares)), out=self.matrix)
-        self.rows[0], self.rows[2], self.afresh = 1, cost, compiled.AFRESH["nothing"]
 
+def search(problem, tol, max_iter, start, rough, progress):
+    """A generator that returns (a `Proof`, or None if there is none in time; the number of steps).
 
-def search(rows, y, cost, tol, max_iter, start, progress):
-    """A generator that returns (a `Proof`, or None where its violation is above tol; the number of steps).
-
-    start: the first w, or None. progress: gets a report of each step if it is watched, and may end the search.
+    problem: a `SmallProblem`. start, rough: as for `PlaneWork`. progress: gets a report of each step if it is watched,
+    and may end the search.
     """
-    n, d = rows.X.shape
-    work = PlaneWork(n, d, start)
-    if start is None and rows.squares is not None and cost.min() == cost.max() > 0:
-        work.begin_at_0(2 * cost[0] * rows.squares, cost)
-    alpha, z = np.empty(n), np.empty(n)
-    enough = _SHARE * tol / max(1.0, np.sqrt(d) * rows.longest)
+    rows = problem.rows
+    work = PlaneWork(problem, tol, start, rough)
+    state = rows.X, problem.y, problem.cost, work
+    enough = _SHARE * tol / max(1.0, rows.longest)
     at_once = 1 if progress.watched else 1 + _CALL_WORK // rows.work
-    most, n_steps, done, ended = min(_STEPS, max_iter), 0, False, False
+    most, n_steps, done, ended, least = min(_STEPS, max_iter), 0, False, False, np.inf
 
-    def proof():
-        primal, dual, violation = compiled.prove(rows.X, y, cost, work, alpha, z)
-        return Proof(work.p[: rows.d + 1].copy(), 0.0, alpha, z, primal, dual, violation)
+    def alpha():
+        found = np.empty(problem.n)
+        compiled.write_alpha(*state, found)
+        return found
 
     while not done and not ended and n_steps < most:
-        made, done = compiled.descend(rows.X, y, cost, work, min(most - n_steps, at_once), enough)
+        made, done = compiled.descend(*state, min(most - n_steps, at_once), enough)
         n_steps += made
-        ended = progress.watched and progress.advance(1, proof().violation)
+        if progress.watched:
+            # the violation itself rises with a new centre
+            least = min(least, problem.proof_at(alpha()).violation)
+            ended = progress.advance(1, least)
         yield
-    found = proof()
-    return found if ended or found.violation <= tol else None, n_steps
+    found, w = problem.proof_at(alpha()), work.w[: rows.d + 1]
+    if done and found.violation > tol:
+        # where rows are long, rounding moves sum alpha y x away from w, which is optimal for the squared hinge
+        found = problem.proof_at(found.alpha, w) if problem.squared else problem.better(found, w, tol)
+    return found if done or ended or found.violation <= tol else None, n_steps

@@ -9,7 +9,7 @@ import reference_linear_svc as reference
 from conftest import pairwise_grid
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
+from scipy import optimize, sparse
 from sklearn import svm
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
@@ -549,7 +549,7 @@ def any_size_descends(monkeypatch):
 @pytest.mark.parametrize("visits", [0, 2000, 1 << 30])
 def test_newtons_method_goes_on_from_wherever_descent_ends(rng, monkeypatch, loss, columns, apart, visits):
     monkeypatch.setattr(small_planes, "_COLUMNS", columns)
-    monkeypatch.setattr(linear_svc, "_visits", lambda problem, small: visits)
+    monkeypatch.setattr(linear_svc, "_visits", lambda problem: visits)
     X, y = noisy(rng, 300, 12)
     X += apart * y[:, None]
     model = LinearSVC(loss=loss, tol=1e-5).fit(X, y)
@@ -557,6 +557,35 @@ def test_newtons_method_goes_on_from_wherever_descent_ends(rng, monkeypatch, los
     assert model.violation_ <= 1e-5
     np.testing.assert_allclose(model.coef_[0], w, rtol=0, atol=1e-3 * np.abs(w).max())
     assert objective(model, X, y, np.ones(300)) == pytest.approx(least, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_of_few_rows_of_large_numbers_the_squared_hinge_has_its_optimum(rng, twice):
+    X, y = noisy(rng, 300, 3)
+    X = 1e6 * (np.hstack([X, X]) if twice else X)
+    model = LinearSVC().fit(X, y)  # without a warning
+    assert model.violation_ <= 1e-4
+    z = np.maximum(0, 1 - y * model.decision_function(X))
+    # the objective is convex, and flat at its optimum
+    gradient = np.append(model.coef_[0] / 1e6 - 2 * (z * y) @ (X / 1e6), model.intercept_ - 2 * (z * y).sum())
+    np.testing.assert_allclose(gradient, 0, atol=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore:violation_ is .* as rounding allows no further step")
+@pytest.mark.parametrize("d", [2, 8])
+def test_of_few_rows_of_large_numbers_the_hinge_loses_as_little_as_a_linear_program(rng, d):
+    X, y = noisy(rng, 400, d)
+    model = LinearSVC(loss="hinge").fit(1e6 * X, y)
+    columns = y[:, None] * np.column_stack([X, np.ones(400)])
+    least = optimize.linprog(
+        np.append(np.zeros(2 * d + 2), np.ones(400)),
+        np.column_stack([-columns, columns, -np.eye(400)]),
+        -np.ones(400),
+    ).fun
+    b = model.intercept_[0]
+    z = np.maximum(0, 1 - y * model.decision_function(1e6 * X)).sum()
+    assert model.primal_objective_ == pytest.approx(z + 0.5 * (model.coef_[0] @ model.coef_[0] + b * b), rel=1e-6)
+    assert z + 0.5 * b * b <= 1.001 * least + 0.5
 
 
 @pytest.mark.parametrize("loss", LOSSES)
