@@ -6,7 +6,7 @@ import numpy as np
 def perceptron(X, y, samples, eta=1.0, w=None, b=0.0, intercept=True, cost=None):
     """(w, b) after each sample, starting with the first weights, and the numbers of the samples with mistakes.
 
-    The labels y are -1 or +1.
+    The labels y are -1 or +1; `intercept` is the share of a step that b takes.
     """
     w = np.zeros(X.shape[1]) if w is None else np.array(w, float)
     steps, mistakes = [(w.copy(), b)], []
@@ -16,7 +16,7 @@ def perceptron(X, y, samples, eta=1.0, w=None, b=0.0, intercept=True, cost=None)
             mistakes.append(sample)
             step = eta * y[i] * (1.0 if cost is None else cost[i])
             w = w + step * X[i].astype(float)
-            b = b + step if intercept else b
+            b = b + intercept * step
         steps.append((w.copy(), b))
     return steps, mistakes
 

@@ -44,7 +44,9 @@ class Plan:
 
     order: str  # "cyclic", "shuffled", "random" or "batch": the order of the samples
     eta: float
-    intercept: bool
+    # the share of a step that the intercept takes: 0 without intercept. The intercept is the weight of a column whose
+    # value is the root of the share, times that value.
+    intercept: float
     joint: bool
     average: str
     penalty: tuple | None  # the parameters (alpha, l1_ratio) of the penalty; None: no penalty
@@ -128,7 +130,7 @@ class Epoch:
     """The state of an epoch of n learners with m hyperplanes, for compiled code."""
 
     joint: bool
-    intercept: bool
+    intercept: float  # the share of a step that the intercept takes
     eta: float
     # (m, d): the array to which steps of the weights of m hyperplanes are added: the weights or, for order="batch", a
     # sum of steps

@@ -36,6 +36,10 @@ from .votes import mean_votes
 # votes.
 _VOTE_NUMBERS = 1 << 20
 
+# The share of a step that the intercept takes if X is sparse and training ends by `tol`, as in scikit-learn. An entry of
+# a sparse row is rare, and the intercept would otherwise move far more than any weight.
+_SPARSE_SHARE = 0.01
+
 
 class Perceptron(SparsifiableClassifier):
     """Linear classifier that learns from its mistakes, one row after another.
@@ -45,7 +49,7 @@ class Perceptron(SparsifiableClassifier):
     a penalty and held-out rows are for classes that overlap, and end by `tol` without a warning.)
 
     On a row (x, y), y = +1 or -1, with y (w.x + b) <= 0, w becomes w + eta0 y x and b becomes b + eta0 y; any other row
-    changes nothing. With more than two classes each class has its own separating hyperplane, learned against the rest
+    changes nothing. If X is sparse and `order` None, b takes steps of eta0 y / 100, as in scikit-learn. With more than two classes each class has its own separating hyperplane, learned against the rest
     or jointly.
 
     Parameters
@@ -134,13 +138,14 @@ class Perceptron(SparsifiableClassifier):
         Weights of rows and classes count. Only after `fit`, because `partial_fit` reads its rows once.
     margin_ : float or ndarray
         gamma, the smallest y f / |(w, b)| of the rows (|w| without intercept), if `coef_` is known to separate them;
-        else NaN.
+        else NaN. With steps of b that are a hundredth as long, |(w, 10 b)|.
     radius_ : float or ndarray
-        rho, the largest |(x, 1)| (|x| without intercept) of the rows; in joint learning sqrt(2) times that.
+        rho, the largest |(x, 1)| (|x| without intercept) of the rows; in joint learning sqrt(2) times that. With steps
+        of b that are a hundredth as long, |(x, 1/10)|.
     mistake_bound_ : float or ndarray
         (rho / gamma)^2, an upper bound of the number of mistakes of any training from 0 (Novikoff 1962); NaN if gamma
         is not known, or with a penalty, weights, another start or order='batch'. `novikoff_bound` gives the smallest
-        such bound, by the largest gamma of the rows.
+        such bound for whole steps of b, by the largest gamma of the rows.
     voters_, voter_intercepts_, votes_, voter_starts_ : ndarray
         With 'voted': the weights and intercepts that vote, their numbers of votes, and the index of the first voter of
         each class.
@@ -150,8 +155,8 @@ class Perceptron(SparsifiableClassifier):
     An epoch takes O(n d) time and reads X once, in its own order unless `order` says otherwise, at the speed of memory.
     Memory beyond X is O(K d), 8 bytes per row for an order, and d numbers per mistake for 'voted'. X is not converted:
     it may be float32 or float64, dense or sparse, and a memory map. All sums are float64, in an order that does not
-    depend on threads, ranges or the SIMD level. Unlike in scikit-learn, b takes whole steps if X is sparse, too: the
-    answer is the same as for dense rows. A row with `sample_weight` 0 is ignored.
+    depend on threads, ranges or the SIMD level. With an explicit `order`, sparse rows and the same rows dense give the
+    same answer. A row with `sample_weight` 0 is ignored.
 
     References
     ----------
@@ -253,7 +258,7 @@ class Perceptron(SparsifiableClassifier):
         """
         (classes, sizes), (coef_init, intercept_init) = classes_and_sizes, first_weights
         threads = n_threads(self.n_jobs)
-        plan = replace(plan, joint=plan.joint and len(classes) > 2)
+        plan = _for_samples(plan, samples, classes)
         held_out = None
         if self.early_stopping:
             members, held_out = hold_out(samples.codes, members, self.validation_fraction, plan.seed)
@@ -295,7 +300,7 @@ class Perceptron(SparsifiableClassifier):
         classes = declared_classes(classes, None if first else self.classes_)
         weights = class_factors(self.class_weight, classes, None)
         samples, labels, columns = self._samples(X, y, sample_weight, classes, first)
-        plan = replace(plan, one_epoch=True, max_iter=1, tol=-np.inf, joint=plan.joint and len(classes) > 2)
+        plan = replace(_for_samples(plan, samples, classes), one_epoch=True, max_iter=1, tol=-np.inf)
         if first:
             w, b = self._first_weights(samples, plan, classes, None, None)
             learners = make_learners(plan, w, b, weights)
@@ -325,11 +330,13 @@ class Perceptron(SparsifiableClassifier):
         coef, intercept = (np.concatenate(parts) for parts in zip(*kept))
         one = (lambda values: values[0]) if len(learners) == 1 else np.array
         radius = np.sqrt((2 if plan.joint else 1) * (square + plan.intercept))
+        # the weight of the column that stands for the intercept is the intercept times this
+        stretch = 1 / np.sqrt(plan.intercept or 1)
         if before is not None:
             radius = np.fmax(np.max(before["radius_"]), radius)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             margins = [
-                learner.margin / _norm(np.append(w, b)) if learner.margin > 0 and before is None else np.nan
+                learner.margin / _norm(np.append(w, b * stretch)) if learner.margin > 0 and before is None else np.nan
                 for learner, (w, b) in zip(learners, kept)
             ]
             proves = proves and 1e-140 < radius < np.inf
@@ -420,7 +427,7 @@ class Perceptron(SparsifiableClassifier):
         return Plan(
             order=self.order or ("shuffled" if self.shuffle else "cyclic"),
             eta=require_number("eta0", self.eta0, 0, open_low=True),
-            intercept=bool(self.fit_intercept),
+            intercept=float(self.fit_intercept),
             joint=self.multi_class == "joint",
             average=self.average,
             penalty=penalty,
@@ -465,6 +472,12 @@ class Perceptron(SparsifiableClassifier):
         elif coef_init is not None or not plan.intercept:
             b = np.zeros(n)
         return w, b
+
+
+def _for_samples(plan, samples, classes):
+    """The plan for these samples and classes."""
+    share = _SPARSE_SHARE if samples.sparse and not plan.until_clean else 1
+    return replace(plan, joint=plan.joint and len(classes) > 2, intercept=share * plan.intercept)
 
 
 def _judge(samples, members, plan, learners, kept):

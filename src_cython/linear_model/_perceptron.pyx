@@ -39,7 +39,7 @@ from _status cimport FASTCLF_OK
 # learners, each of which learns and stops by itself: a learner is one hyperplane or, in joint learning of the classes,
 # all of them.
 ctypedef struct epoch_t:
-    bint intercept
+    double intercept  # the share of a step that the intercept takes: 0 without intercept
     double eta
     # (m, d): the weights of m hyperplanes, to which steps are added; in batch learning, the sum of a batch's steps
     # instead
@@ -143,12 +143,10 @@ cdef inline void take_step(
 ) noexcept nogil:
     """Add step times row x to hyperplane k and, for averaged weights, t times as much to lag_w, for sample number t."""
     add(s.to_w + k * d, step, x, index, n)
-    if s.intercept:
-        s.to_b[k] += step
+    s.to_b[k] += s.intercept * step
     if s.lag_w != NULL:
         add(s.lag_w + k * d, s.t * step, x, index, n)
-        if s.intercept:
-            s.lag_b[k] += s.t * step
+        s.lag_b[k] += s.t * (s.intercept * step)
 
 
 cdef inline void note_size(double* square, const floating* x, Py_ssize_t n) noexcept nogil:
@@ -227,8 +225,7 @@ cdef void learn_dense(
                 f = add_and_dot_f(w, step, x, following, d)
             else:
                 f = add_and_dot_d(w, step, x, following, d)
-            if s.intercept:
-                b += step
+            b += s.intercept * step
             loss -= z
             mistakes += 1
         x, row = following, after
@@ -268,8 +265,7 @@ cdef void learn_sparse(
             continue
         step = s.eta * (weight[positive] if r.cost == NULL else weight[positive] * r.cost[row])
         add(w, step, x, index, n)
-        if s.intercept:
-            b += step
+        b += s.intercept * step
         loss -= z
         mistakes += 1
     p.b[k] = b
@@ -309,8 +305,7 @@ cdef void learn_interleaved(
             step = s.eta * (weight if r.cost == NULL else weight * r.cost[row])
             for j in range(n):
                 w[<Py_ssize_t> LEARNERS * index[j] + k] += step if x == NULL else step * x[j]
-            if s.intercept:
-                p.b[first + k] += step
+            p.b[first + k] += s.intercept * step
             s.loss[first + k] -= z
             s.mistakes[first + k] += 1
 
@@ -503,8 +498,7 @@ cdef void learn_shrinking(
             if not z > 0:
                 step = note_mistake(r, s, k, z, p.up[k] if positive else p.down[k], row)
                 step = step if positive else -step
-                if s.intercept:
-                    p.b[k] += step
+                p.b[k] += s.intercept * step
                 for j in range(n):
                     at = j if index == NULL else index[j]
                     set_weight(c, k, w + at, w[at] + x[j] * (step / c.scale[k]))

@@ -11,6 +11,7 @@ import scipy.sparse
 from conftest import pairwise_grid
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn import linear_model as peer
 
 from fastclf import Perceptron, _simd, load, save
 from fastclf.linear_model import epochs
@@ -59,7 +60,8 @@ def as_kind(X, kind):
 def test_integer_rows_give_the_weights_of_the_textbook_loop(rng, kind, dtype, d, intercept):
     X, y = integers(rng, 60, d, dtype)
     X = (X > 0).astype(dtype) if kind == "ones" else X
-    steps, mistakes = reference.perceptron(X, signs(y), list(range(60)) * 4, intercept=intercept)
+    share = intercept * (1 if kind == "dense" else 0.01)
+    steps, mistakes = reference.perceptron(X, signs(y), list(range(60)) * 4, intercept=share)
     model = fit(as_kind(X, kind), y, max_iter=4, fit_intercept=intercept)
     assert_same(model, *steps[-1])
     assert model.n_mistakes_ == len(mistakes)
@@ -236,7 +238,7 @@ def test_a_warm_start_goes_on_from_the_weights(rng):
 def test_averaged_weights_are_the_mean_of_all(rng, kind):
     X, y = integers(rng, 64, 6)
     steps, _ = reference.perceptron(X, signs(y), list(range(64)) * 2)
-    model = fit(as_kind(X, kind), y, max_iter=2, average="averaged")
+    model = fit(as_kind(X, kind), y, max_iter=2, average="averaged", order="cyclic")
     assert_same(model, *reference.averaged(steps))
 
 
@@ -245,7 +247,7 @@ def test_voted_planes_are_all_of_the_sequence(rng, kind):
     X, y = integers(rng, 64, 6)
     Q = integers(rng, 40, 6)[0]
     steps, mistakes = reference.perceptron(X, signs(y), list(range(64)) * 2)
-    model = fit(as_kind(X, kind), y, max_iter=2, average="voted")
+    model = fit(as_kind(X, kind), y, max_iter=2, average="voted", order="cyclic")
     assert len(model.votes_) == len(mistakes) + 1
     assert model.votes_.sum() == 128
     np.testing.assert_allclose(model.decision_function(as_kind(Q, kind)), reference.voted(steps, Q), atol=1e-12)
@@ -481,7 +483,7 @@ def test_the_start_can_be_the_plane_between_the_centroids(rng):
     p, n = X[y == 1].mean(axis=0), X[y == 0].mean(axis=0)
     for kind in ("dense", "sparse"):
         for eta in (0.2, 0.5, 1):
-            model = fit(as_kind(X, kind), y, start="centroids", max_iter=2, eta0=eta)
+            model = fit(as_kind(X, kind), y, start="centroids", max_iter=2, eta0=eta, order="cyclic")
             steps, _ = reference.perceptron(X, signs(y), list(range(50)) * 2, eta, p - n, (n @ n - p @ p) / 2)
             np.testing.assert_allclose(model.coef_.ravel(), steps[-1][0], atol=1e-12)
             np.testing.assert_allclose(model.intercept_, steps[-1][1], atol=1e-12)
@@ -597,19 +599,47 @@ def test_extreme_scales_change_nothing_but_the_scale(rng, scale):
 
 def test_read_only_memory_maps_and_other_layouts_are_taken(rng, tmp_path):
     X, y = integers(rng, 70, 9, np.float32)
-    want = fit(X, y, max_iter=3)
+    parameters = {"max_iter": 3, "order": "cyclic"}
+    want = fit(X, y, **parameters)
     np.save(tmp_path / "x.npy", X)
     for other in (np.load(tmp_path / "x.npy", mmap_mode="r"), np.asfortranarray(X), X.astype(int), X.tolist()):
-        assert_same(fit(other, y, max_iter=3), want.coef_, want.intercept_)
+        assert_same(fit(other, y, **parameters), want.coef_, want.intercept_)
     for other in (scipy.sparse.csc_matrix(X), scipy.sparse.coo_array(X)):
-        assert_same(fit(other, y, max_iter=3), want.coef_, want.intercept_)
+        assert_same(fit(other, y, **parameters), want.coef_, want.intercept_)
 
 
 def test_an_empty_sparse_matrix_is_rows_of_zeros():
     model = fit(scipy.sparse.csr_matrix((4, 3)), [0, 1, 1, 1], max_iter=5)
-    assert_same(
-        model, *reference.perceptron(np.zeros((4, 3)), signs(np.array([0, 1, 1, 1])), list(range(4)) * 5)[0][-1]
-    )
+    steps, _ = reference.perceptron(np.zeros((4, 3)), signs(np.array([0, 1, 1, 1])), list(range(4)) * 5, intercept=0.01)
+    assert_same(model, *steps[-1])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 9])
+@pytest.mark.parametrize("parameters", [{}, {"penalty": "l2"}, {"fit_intercept": False}, {"class_weight": "balanced"}])
+def test_sparse_rows_give_scikit_learns_weights(rng, n_classes, parameters):
+    y = np.arange(300) % n_classes
+    X = scipy.sparse.csr_matrix(np.where(rng.random((300, 60)) < 0.1, rng.random((300, 60)), 0) + (y == 0)[:, None] / 2)
+    parameters = {"shuffle": False, "tol": None, "max_iter": 6, **parameters}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours, theirs = (cls(**parameters).fit(X, y) for cls in (Perceptron, peer.Perceptron))
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-9, atol=1e-12)
+    if "class_weight" not in parameters:
+        ours.partial_fit(X, y)
+        theirs.partial_fit(X, y)
+        np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-9, atol=1e-12)
+
+
+def test_novikoffs_bound_holds_for_small_steps_of_the_intercept(rng):
+    X = rng.integers(-3, 4, (200, 4)).astype(float)
+    y = X @ [1.0, -2.0, 1.0, 1.0] > 1.5
+    model = fit(scipy.sparse.csr_matrix(X), y, max_iter=10**5)
+    assert model.converged_
+    score = signs(y) * model.decision_function(X)
+    assert model.margin_ == pytest.approx(score.min() / np.hypot(np.linalg.norm(model.coef_), 10 * model.intercept_[0]))
+    assert model.radius_ == pytest.approx(np.sqrt((X * X).sum(axis=1).max() + 0.01))
+    assert 0 < model.n_mistakes_ <= model.mistake_bound_ == pytest.approx((model.radius_ / model.margin_) ** 2)
 
 
 BAD = {
