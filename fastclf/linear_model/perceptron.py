@@ -36,8 +36,8 @@ from .votes import mean_votes
 # votes.
 _VOTE_NUMBERS = 1 << 20
 
-# The share of a step that the intercept takes if X is sparse and training ends by `tol`, as in scikit-learn. An entry of
-# a sparse row is rare, and the intercept would otherwise move far more than any weight.
+# The share of a step that the intercept takes if X is sparse and training ends by `tol`, as in scikit-learn. An entry
+# of a sparse row is rare, and the intercept would otherwise move far more than any weight.
 _SPARSE_SHARE = 0.01
 
 
@@ -49,8 +49,8 @@ class Perceptron(SparsifiableClassifier):
     a penalty and held-out rows are for classes that overlap, and end by `tol` without a warning.)
 
     On a row (x, y), y = +1 or -1, with y (w.x + b) <= 0, w becomes w + eta0 y x and b becomes b + eta0 y; any other row
-    changes nothing. If X is sparse and `order` None, b takes steps of eta0 y / 100, as in scikit-learn. With more than two classes each class has its own separating hyperplane, learned against the rest
-    or jointly.
+    changes nothing. If X is sparse and `order` None, b takes steps of eta0 y / 100, as in scikit-learn.
+    With more than two classes each class has its own separating hyperplane, learned against the rest or jointly.
 
     Parameters
     ----------
