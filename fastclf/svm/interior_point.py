@@ -7,9 +7,16 @@ with Mehrotra's predictor and corrector. Each linear system is reduced to one wi
 where D is diagonal (Ferris and Munson 2003). A step is O(n d^2), and a few dozen steps suffice at any scale of the
 columns and of C: where rounding would show, the triangular factor comes by QR, which no scale affects. Sequential
 minimal optimisation starts from the result and proves the optimum.
+
+The steps for few rows are compiled (`_interior.pxd`), as long as Cholesky's factor is precise enough.
 """
 
 import numpy as np
+
+from .. import _simd
+from .._aligned import aligned
+
+compiled = _simd.load("svm._small_planes")
 
 # The largest number of matrix entries in a block of rows of Z, the matrix of signed rows. If there is no memory for Z
 # in float64, each block of Z is converted at each use.
@@ -21,9 +28,9 @@ _BLOCK = 1 << 18
 _SMALL_BLOCK = 1 << 13
 
 # The cost of the interior point method is estimated as that of _COST_STEPS Newton steps on n rows of d columns. A step
-# takes _COST_CALLS nanoseconds for the calls of NumPy, and _COST_PASSES + d / _COST_SQUARE nanoseconds for each of n d
-# matrix entries: for products with vectors and for a d-by-d matrix of products.
-_COST_STEPS, _COST_CALLS, _COST_PASSES, _COST_SQUARE = 40, 80_000, 5, 16
+# takes, in nanoseconds, for the calls of NumPy, for each row, and for each of n d matrix entries, where products with
+# vectors add a constant and a d-by-d matrix of products d times the last number: if the steps are compiled, and if not.
+_COST_STEPS, _COST_COMPILED, _COST_CALLED = 40, (5_000, 60, 1, 1 / 16), (80_000, 0, 5, 1 / 16)
 
 # _STEPS: the most Newton steps.
 # _SHARE: the longest step, as a share of the distance to the boundary of the feasible region.
@@ -39,9 +46,19 @@ _ENOUGH = 1e-16
 _OFF = 1e-8
 
 
-def cost(n, d):
+# _NUMBERS: the most numbers in few rows, whose steps are compiled.
+# _CALL_NUMBERS: the numbers that are read in one call of compiled code, which then takes some milliseconds.
+_NUMBERS, _CALL_NUMBERS = 1 << 18, 1 << 20
+
+
+def cost(n, d, sparse):
     """About the number of nanoseconds that the method takes for n rows of d columns."""
-    return _COST_STEPS * (_COST_CALLS + n * d * (_COST_PASSES + d / _COST_SQUARE))
+    for_calls, for_rows, for_passes, for_squares = _COST_COMPILED if _are_few(n, d, sparse) else _COST_CALLED
+    return _COST_STEPS * (for_calls + n * (for_rows + d * (for_passes + d * for_squares)))
+
+
+def _are_few(n, d, sparse):
+    return n * d <= _NUMBERS and not sparse
 
 
 class SignedRows:
@@ -53,7 +70,7 @@ class SignedRows:
 
     def __init__(self, X, rows, y, buffer=None):
         self.X, self.rows, self.y = X, rows, y
-        n, d = len(rows), X.shape[1]
+        n, d = self.shape = len(rows), X.shape[1]
         small = n * d <= _BLOCK and 4 * d * d <= _SMALL_BLOCK
         self.step, self.kept = max(1, (_SMALL_BLOCK if small else _BLOCK) // d), None
         self.mean = sum(np.asarray(X[rows[part]], np.float64).sum(axis=0) for part in self.parts()) / len(rows)
@@ -176,6 +193,54 @@ class Interior:
             db = float((self.y @ x - self.off_b) / (self.y @ self.along))
         da = x - db * self.along
         return da, u - db * self.along_w, db, (sa - s * da) / a - s, (t_slack + t * da) / slack - t
+
+
+class InteriorWork:
+    """The state of an `Interior` for few rows; compiled code reads and changes it as `interior_t`."""
+
+    __slots__ = ("Z", "b", "columns", "factor", "rows")
+
+    def __init__(self, point):
+        n, d = point.Z.shape
+        wide = -(-d // 8) * 8
+        self.Z, self.rows = aligned((n, wide), np.float64), aligned((12, -(-n // 8) * 8), np.float64)
+        self.columns, self.factor = aligned((4, wide), np.float64), aligned((wide, wide), np.float64)
+        self.Z[:], self.columns[:], self.rows[:] = 0, 0, 0
+        for part in point.Z.parts():
+            self.Z[part, :d] = point.Z.block(part)
+        self.rows[1:5] = 1
+        self.rows[0, :n] = point.y
+        for line, name in zip(self.rows[1:], _STATE):
+            line[:n] = getattr(point, name)
+        self.columns[0, :d], self.b = point.w, point.b
+
+    def leave(self, point):
+        """Make the state that of the `Interior` point."""
+        n, d = point.Z.shape
+        for line, name in zip(self.rows[1:], _STATE):
+            setattr(point, name, line[:n].copy())
+        point.w, point.b = self.columns[0, :d].copy(), self.b
+
+
+# the positive arrays of an `Interior`, in the order of their lines in `InteriorWork.rows`
+_STATE = ("a", "slack", "s", "t")
+
+
+def steps(point):
+    """A generator: take the steps of an `Interior`, and pause after some milliseconds each time."""
+    n, d = point.Z.shape
+    if _are_few(n, d, not isinstance(point.Z.X, np.ndarray)):
+        work, at_once, end = InteriorWork(point), 1 + _CALL_NUMBERS // (n * d), compiled.END["none"]
+        while end == compiled.END["none"] and point.n_steps < _STEPS:
+            made, end = compiled.step_inside(work, min(at_once, _STEPS - point.n_steps), _OFF, _SHARE, _ENOUGH)
+            point.n_steps += made
+            yield
+        work.leave(point)
+        if end != compiled.END["inexact"]:
+            return
+        point.exact = True
+    while point.step():
+        yield
 
 
 def _longest(x, dx):

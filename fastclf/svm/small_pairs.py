@@ -203,7 +203,8 @@ def patience(problem):
     if not is_narrow(problem.gram) or problem.nu > 0:
         return PATIENCE
     n_rows = 2 * problem.n_rows / problem.n_classes
-    return int(min(PATIENCE, interior_point.cost(n_rows, problem.gram.X.n_columns)))
+    X = problem.gram.X
+    return int(min(PATIENCE, interior_point.cost(n_rows, X.n_columns, X.indptr is not None)))
 
 
 def grouped(sizes):

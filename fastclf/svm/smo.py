@@ -121,8 +121,8 @@ def solve(dual, steps, limits, report=None):
 
 def _slow_steps(dual):
     """The number of steps of sequential minimal optimisation after which an interior point method takes over."""
-    n = len(dual)
-    alike = interior_point.cost(n, dual.gram.X.n_columns) / (min(n, _SET_ROWS) + _STEP_COST)
+    n, X = len(dual), dual.gram.X
+    alike = interior_point.cost(n, X.n_columns, X.indptr is not None) / (min(n, _SET_ROWS) + _STEP_COST)
     return int(min(alike, max(_SLOW * n, _SLOW_LEAST)))
 
 
@@ -157,8 +157,7 @@ class Help:
         size = len(rows) * X.shape[1]
         buffer = self.steps.buffer(size) if 8 * size <= self.limits.kept_bytes else None
         point = interior_point.Interior(interior_point.SignedRows(X, dual.rows[rows], y, buffer), y, C)
-        while point.step():
-            yield
+        yield from interior_point.steps(point)
         before, objective = dual.arrays.copy(), dual.objective()
         dual.coef[rows] = y * point.rounded()
         compiled.repair(dual)

@@ -20,12 +20,13 @@
 from libc.math cimport fabs, sqrt
 from libc.string cimport memcpy, memset
 
+from svm._interior cimport GO_ON, INEXACT, inside, interior_t
+from svm._padded_rows cimport add_multiple, add_squares, dot, factorise, solve
 from _vector cimport LANES_D, fmadd_d, max_d, require, spread_d, sum_d, unless_positive, vec_d
 
 cdef enum:
     # the number of rows that are added to the matrix of second derivatives, or removed from it, at once
     ROWS = 16
-    PIVOTS = 4          # the number of rows of the Cholesky factor that are subtracted from the others at once
     SEARCH_STEPS = 50   # the largest number of steps of a line search
     # the search ends after this number of centres that did not lower the violation by a tenth: rounding prevents it
     IDLE = 4
@@ -89,53 +90,6 @@ cdef inline double weight_of(const plane_t* s, Py_ssize_t i) noexcept nogil:
     return s.gain[i] if 0 < alpha < s.most[i] else 0
 
 
-cdef inline double dot(const double* a, const double* b, Py_ssize_t d) noexcept nogil:
-    # two sums, so that an addition need not wait for the one before
-    cdef vec_d s = spread_d(0), t = s
-    cdef Py_ssize_t v, n = d // LANES_D
-    for v in range(0, n - 1, 2):
-        s = fmadd_d((<const vec_d*> a)[v], (<const vec_d*> b)[v], s)
-        t = fmadd_d((<const vec_d*> a)[v + 1], (<const vec_d*> b)[v + 1], t)
-    if n % 2:
-        s = fmadd_d((<const vec_d*> a)[n - 1], (<const vec_d*> b)[n - 1], s)
-    return sum_d(s + t)
-
-
-cdef inline void add_multiple(double a, const double* x, Py_ssize_t d, double* out) noexcept nogil:
-    cdef Py_ssize_t v
-    for v in range(d // LANES_D):
-        (<vec_d*> out)[v] = fmadd_d(spread_d(a), (<const vec_d*> x)[v], (<vec_d*> out)[v])
-
-
-cdef void add_squares(
-    const double** x, const double* weight, Py_ssize_t n, Py_ssize_t first, Py_ssize_t d, double* out
-) noexcept nogil:
-    """Add the sum of weight[k] x_k x_k' over n vectors x_k to a (d, d) matrix, on and right of the diagonal.
-
-    Rows before the even number `first` are left out; n is a multiple of 4, and d of 8.
-    """
-    cdef Py_ssize_t r, v, k
-    cdef vec_d a0, a1, a2, a3, b0, b1, b2, b3
-    cdef const vec_d* x0
-    cdef const vec_d* x1
-    cdef const vec_d* x2
-    cdef const vec_d* x3
-    cdef vec_d* u
-    cdef vec_d* w
-    for r in range(first, d, 2):
-        u, w = <vec_d*> (out + r * d), <vec_d*> (out + (r + 1) * d)
-        for k in range(0, n, 4):
-            x0, x1 = <const vec_d*> x[k], <const vec_d*> x[k + 1]
-            x2, x3 = <const vec_d*> x[k + 2], <const vec_d*> x[k + 3]
-            a0, b0 = spread_d(weight[k] * x[k][r]), spread_d(weight[k] * x[k][r + 1])
-            a1, b1 = spread_d(weight[k + 1] * x[k + 1][r]), spread_d(weight[k + 1] * x[k + 1][r + 1])
-            a2, b2 = spread_d(weight[k + 2] * x[k + 2][r]), spread_d(weight[k + 2] * x[k + 2][r + 1])
-            a3, b3 = spread_d(weight[k + 3] * x[k + 3][r]), spread_d(weight[k + 3] * x[k + 3][r + 1])
-            for v in range(r // LANES_D, d // LANES_D):
-                u[v] = fmadd_d(a3, x3[v], fmadd_d(a2, x2[v], fmadd_d(a1, x1[v], fmadd_d(a0, x0[v], u[v]))))
-                w[v] = fmadd_d(b3, x3[v], fmadd_d(b2, x2[v], fmadd_d(b1, x1[v], fmadd_d(b0, x0[v], w[v]))))
-
-
 cdef Py_ssize_t follow(plane_t* s, bint afresh) noexcept nogil:
     """Update the second derivatives for rows that turned active or inactive; returns how many.
 
@@ -168,50 +122,6 @@ cdef Py_ssize_t follow(plane_t* s, bint afresh) noexcept nogil:
     for i in range(n_moved):
         s.active[s.moved[i]] = weight_of(s, s.moved[i])
     return changes
-
-
-cdef bint factorise(plane_t* s) noexcept nogil:
-    """Write the Cholesky factor of the matrix of second derivatives; returns False if a pivot is not positive."""
-    cdef Py_ssize_t i, j, k, m, d = s.d
-    cdef double pivot
-    cdef double* U = s.factor
-    cdef const double* x[PIVOTS]
-    cdef double weight[PIVOTS]
-    memcpy(U, s.matrix, d * d * sizeof(double))
-    i = 0
-    while i < d:
-        for k in range(i, i + PIVOTS):
-            j = k - k % LANES_D
-            for m in range(i, k):
-                add_multiple(-U[m * d + k], U + m * d + j, d - j, U + k * d + j)
-            pivot = U[k * d + k]
-            if not pivot > 0:
-                return False
-            pivot = 1 / sqrt(pivot)
-            for j in range(k // LANES_D, d // LANES_D):
-                (<vec_d*> (U + k * d))[j] *= spread_d(pivot)
-            x[k - i], weight[k - i] = U + k * d, -1
-        i += PIVOTS
-        add_squares(x, weight, PIVOTS, i, d, U)
-    return True
-
-
-cdef void solve(const plane_t* s, double* b) noexcept nogil:
-    """Replace b by the solution x of U'U x = b, for the Cholesky factor U of the matrix of second derivatives."""
-    cdef Py_ssize_t i, j, d = s.d
-    cdef const double* U
-    cdef double t
-    for i in range(d):
-        U = s.factor + i * d
-        b[i] /= U[i]
-        for j in range(i + 1, d):
-            b[j] -= b[i] * U[j]
-    for i in range(d - 1, -1, -1):
-        U = s.factor + i * d
-        t = b[i]
-        for j in range(i + 1, d):
-            t -= U[j] * b[j]
-        b[i] = t / U[i]
 
 
 cdef double slope(const plane_t* s, double t, double wp, double pp, double* curvature) noexcept nogil:
@@ -270,9 +180,10 @@ cdef double step(plane_t* s) noexcept nogil:
     """Take a step of Newton's method; returns the largest change of a margin, or -1 if a pivot was not positive."""
     cdef Py_ssize_t i
     cdef double t = 1, now, then, largest = 0
-    if not factorise(s):
+    memcpy(s.factor, s.matrix, s.d * s.d * sizeof(double))
+    if not factorise(s.factor, s.d):
         return -1
-    solve(s, s.p)
+    solve(s.factor, s.d, s.p)
     for i in range(s.n):
         s.u[i] = s.y[i] * dot(s.p, s.X + i * s.d, s.d)
     for i in range(s.n):
@@ -462,3 +373,28 @@ def prove(
                 if z[i] > 0:
                     primal += cost[i] * (z[i] * z[i] if squared else z[i])
     return primal, dual, rise + fall
+
+
+def step_inside(work, Py_ssize_t n_steps, double off, double share, double enough):
+    """Take up to n_steps steps of an interior point method from the state of `work`, an `InteriorWork`.
+
+    Returns their number, and a value of `END`: why there are no more.
+    """
+    cdef interior_t s
+    cdef double[:, ::1] Z = work.Z, rows = work.rows, columns = work.columns, factor = work.factor
+    cdef Py_ssize_t made = 0
+    cdef int end = GO_ON
+    s.n, s.padded, s.d = Z.shape[0], rows.shape[1], Z.shape[1]
+    require(s.d % LANES_D == s.padded % LANES_D == 0 and s.padded >= s.n and rows.shape[0] == 12)
+    require(columns.shape[0] == 4 and columns.shape[1] == factor.shape[0] == factor.shape[1] == s.d)
+    s.Z, s.rows, s.columns, s.factor, s.b = &Z[0, 0], &rows[0, 0], &columns[0, 0], &factor[0, 0], work.b
+    s.off, s.share, s.enough = off, share, enough
+    with nogil:
+        while made < n_steps and end == GO_ON:
+            end = inside(&s)
+            made += end == GO_ON
+    work.b = s.b
+    return made, end
+
+
+END = {"none": GO_ON, "inexact": INEXACT}

@@ -389,6 +389,7 @@ def test_a_singular_system_of_the_interior_point_method_is_no_error(rng, monkeyp
     monkeypatch.setattr(smo, "_SLOW", 0)
     monkeypatch.setattr(smo, "_SLOW_LEAST", 20)
     slow(monkeypatch)
+    monkeypatch.setattr(interior_point, "_NUMBERS", 0)
     monkeypatch.setattr(interior_point.Interior, "_factorise", singular)
     X, y = overlapping(rng)
     model = SVC(kernel="linear", C=10, tol=1e-6).fit(X, y)
@@ -702,6 +703,40 @@ def test_the_interior_point_method_keeps_its_rows_or_makes_them_anew(rng):
             pass
     np.testing.assert_array_equal(points[0].a, points[1].a)
     assert points[0].n_steps > 5
+
+
+@pytest.mark.parametrize(("n", "d"), [(30, 1), (64, 8), (203, 5), (331, 26)])
+@pytest.mark.parametrize("spread", [0, 7])
+def test_compiled_steps_of_the_interior_point_method_are_those_of_its_formulas(rng, n, d, spread):
+    X = rng.standard_normal((n, d)) * np.logspace(0, spread, d)
+    y = np.where(X[:, 0] + rng.standard_normal(n) > 0, 1.0, -1.0)
+    C = rng.uniform(0.5, 2, n)
+    slow, fast = (interior_point.Interior(interior_point.SignedRows(X, np.arange(n), y), y, C) for _ in range(2))
+    while slow.step():
+        pass
+    for _ in interior_point.steps(fast):
+        pass
+    assert slow.n_steps > 5
+    assert abs(fast.n_steps - slow.n_steps) <= (10 if spread else 0)
+    if spread == 0:
+        np.testing.assert_allclose(fast.a, slow.a, atol=1e-9)
+        np.testing.assert_allclose(fast.w, slow.w, rtol=1e-9)
+    for point in (fast, slow):
+        gap = point.s @ point.a + point.t @ point.slack
+        assert gap <= 1e-8 * point.a.sum()
+        np.testing.assert_allclose(point.a + point.slack, C)
+        assert np.linalg.norm(point.Z.transposed_times(point.a) - point.w) <= 1e-6 * np.linalg.norm(point.w)
+
+
+def test_a_step_that_rounding_prevents_ends_the_compiled_method_or_hands_it_over(rng):
+    X = rng.standard_normal((60, 4)) * [1e-3, 1, 1e4, 1e9]
+    y = np.where(rng.random(60) < 0.5, 1.0, -1.0)
+    point = interior_point.Interior(interior_point.SignedRows(X, np.arange(60), y), y, np.full(60, 1e6))
+    n_pauses = sum(1 for _ in interior_point.steps(point))
+    assert n_pauses > 1
+    assert point.exact
+    assert np.isfinite(point.a).all()
+    assert (point.a > 0).all()
 
 
 def test_slow_pairs_of_narrow_rows_are_given_up_when_another_method_takes_as_long(rng, monkeypatch):
