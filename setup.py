@@ -76,6 +76,7 @@ LIGHTER = {
     "neighbors._kdtree_search",
     "svm._pair_votes",
     "svm._small_pairs",
+    "svm._smo",
 }
 
 # The kernels of codes, which products of bytes make faster.
