@@ -55,11 +55,13 @@ class RadiusVoters(Weighted, RadiusSearch):
     def _search(self, search):
         """Yield a Circle per block of queries; to limit memory, blocks are small if queries have many neighbours."""
         n, radius = len(search.queries), float(self.radius)
-        start, size, most = 0, fit_in(search.memory / 3, 64 * self.n_samples_fit_, 64), 16
+        start, size, most = 0, fit_in(search.memory / 3, 64 * self.n_samples_fit_, _BLOCK_QUERIES), 16
         with search.progress:
             while start < n:
                 part = search.of(slice(start, start + size))
                 index, distance = np.empty((2, len(part.queries)), object)
+                if self.weights == "uniform":
+                    distance = None
                 self._scan.within(part, radius, index, distance)
                 yield self._weighed(start, index, distance)
                 start += len(index)
@@ -67,7 +69,10 @@ class RadiusVoters(Weighted, RadiusSearch):
                 size = min(4 * size, fit_in(search.memory / 3, 64 * most, _BLOCK_QUERIES))
 
     def _weighed(self, start, index, distance):
-        """The Circle, neighbours and votes, for a block of queries; `index` and `distance` have an array per query."""
+        """The Circle, neighbours and votes, for a block of queries; `index` and `distance` have an array per query.
+
+        `distance` may be None if votes do not depend on it.
+        """
         count = np.array([len(rows) for rows in index], np.intp)
         query, row = repeated(np.arange(len(count)), count), np.concatenate(list(index))
         votes = np.ones(len(row))

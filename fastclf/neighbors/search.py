@@ -120,10 +120,10 @@ _SHORT = 1 << 16
 class Hits:
     """All rows within a radius of each query of a block, among the rows that one thread has searched.
 
-    A kernel writes hits into the columns of a buffer, in any order; `keep` moves them from the buffer to `pieces`.
+    A kernel writes hits into the columns of a buffer, in any order; `keep` moves them from the buffer to `calls`.
     """
 
-    __slots__ = ("distance", "first_rows", "most_rows", "pieces", "query", "row", "tau")
+    __slots__ = ("calls", "distance", "first_rows", "most_rows", "query", "row", "tau")
 
     k = 0  # the number of neighbours wanted; 0 tells kernels that all rows within a radius are wanted
 
@@ -137,8 +137,9 @@ class Hits:
         self.query, self.row = np.empty((2, capacity), np.intp)
         # (capacity,) float64: for each hit in the buffer the distance between its query and its row
         self.distance = np.empty(capacity)
-        # for each query its hits so far, a list of pairs of arrays (row numbers, distances)
-        self.pieces = [[] for _ in range(n_queries)]
+        # the hits of each kernel call that found some: (row numbers, distances, where those of each query end), the
+        # first two sorted by query and then by row
+        self.calls = []
 
     def by_query(self, n_hits):
         """(rows, distances, ends): the hits in the buffer, sorted by query and then by row.
@@ -161,12 +162,10 @@ class Hits:
         return row[order], distance[order], ends
 
     def keep(self, n_hits):
-        """Called after each kernel call: move the hits from the buffer to `pieces`."""
-        rows, distances, ends = self.by_query(n_hits)
-        ends = ends.tolist()
-        for pieces, start, stop in zip(self.pieces, [0, *ends], ends):
-            if start < stop:
-                pieces.append((rows[start:stop], distances[start:stop]))
+        """Called after each kernel call: move the hits from the buffer to `calls`."""
+        if n_hits:
+            rows, distances, ends = self.by_query(n_hits)
+            self.calls.append((rows, distances, [0, *ends.tolist()]))
 
 
 class Index(DeclaredState):
@@ -230,14 +229,21 @@ class Index(DeclaredState):
             return Hits(stop - start, radius_of(radius, slice(start, stop)), capacity, self.unit)
 
         def finish(start, stop, found):
-            for i in range(start, stop):
-                pieces = [piece for hits in found for piece in hits.pieces[i - start]]
-                pieces = pieces or [(np.empty(0, np.intp), np.empty(0))]
-                put_hits(i, *map(np.concatenate, zip(*pieces)), indices_out, distances_out)
-                for hits in found:
-                    hits.pieces[i - start] = None
-                if i % _FEW_HITS == 0:
-                    yield
+            calls = [call for hits in found for call in hits.calls]
+            # a call without hits, so that there is one
+            calls = calls or [(np.empty(0, np.intp), np.empty(0), [0] * (stop - start + 1))]
+            for which, out in enumerate((indices_out, distances_out)):
+                if out is None:
+                    continue
+                arrays = [(call[which], call[2]) for call in calls]
+                for i in range(stop - start):
+                    if len(arrays) == 1:
+                        values, ends = arrays[0]
+                        out[start + i] = values[ends[i] : ends[i + 1]].copy()
+                    else:
+                        out[start + i] = np.concatenate([values[ends[i] : ends[i + 1]] for values, ends in arrays])
+                    if i % _FEW_HITS == 0:
+                        yield
 
         most = max(1, min(capacity // self.unit, _RADIUS_QUERIES))
         self._run(search, self._plan(search, 256 + self._query_bytes(0), most, memory), begin, finish)
