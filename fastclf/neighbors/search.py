@@ -20,8 +20,9 @@ from .metrics import numbered
 
 kernels = _simd.load("neighbors._scan")
 
-# The largest number of queries in a block. A kernel call compares a range of rows with all queries of a block.
-_BLOCK_QUERIES = 1024
+# The largest number of queries in a block. A kernel call compares a range of rows with all queries of a block. If there
+# are at most _FEW_ROWS rows, a call takes less time than its preparation, and a block has up to _MORE_QUERIES.
+_BLOCK_QUERIES, _FEW_ROWS, _MORE_QUERIES = 1024, 64, 4096
 
 # The largest number of coordinates in a block of queries. A block is compared with one row in 5 ms, even if every
 # coordinate takes a power (20 ns).
@@ -299,7 +300,7 @@ class Index(DeclaredState):
             threads -= 1
         split_rows = threads > 1 and n_queries < 32 * threads and n >= 256 * threads
         fit = max(0, (memory * 1e6 / threads - panel) / bytes_per_query)
-        size = int(min(_BLOCK_QUERIES, most, _BLOCK_NUMBERS // numbers, fit))
+        size = int(min(most, _BLOCK_NUMBERS // numbers, fit))
         if size >= kernels.GROUP:
             size -= size % kernels.GROUP
             if not split_rows:
@@ -323,7 +324,7 @@ class Index(DeclaredState):
 
     def _most_queries(self, k):
         """The largest number of queries in a block of a search for k neighbours."""
-        return _BLOCK_QUERIES
+        return _BLOCK_QUERIES if len(self.X) > _FEW_ROWS else _MORE_QUERIES
 
     def _query_bytes(self, k):
         """The bytes that a search holds for the k neighbours of one query, beyond the query itself."""
