@@ -36,8 +36,8 @@ from .votes import mean_votes
 # votes.
 _VOTE_NUMBERS = 1 << 20
 
-# The share of a step that the intercept takes if X is sparse and training ends by `tol`, as in scikit-learn. An entry
-# of a sparse row is rare, and the intercept would otherwise move far more than any weight.
+# The share of a step that the intercept takes if X is sparse and `order` None, as in scikit-learn. An entry of a sparse
+# row is rare, and the intercept would otherwise move far more than any weight.
 _SPARSE_SHARE = 0.01
 
 

@@ -238,11 +238,9 @@ class Index(DeclaredState):
                     continue
                 arrays = [(call[which], call[2]) for call in calls]
                 for i in range(stop - start):
-                    if len(arrays) == 1:
-                        values, ends = arrays[0]
-                        out[start + i] = values[ends[i] : ends[i + 1]].copy()
-                    else:
-                        out[start + i] = np.concatenate([values[ends[i] : ends[i + 1]] for values, ends in arrays])
+                    pieces = [values[ends[i] : ends[i + 1]] for values, ends in arrays if ends[i] < ends[i + 1]]
+                    # an array of its own, so that no query's hits keep those of others in memory
+                    out[start + i] = np.concatenate(pieces or [arrays[0][0][:0]])
                     if i % _FEW_HITS == 0:
                         yield
 

@@ -574,14 +574,16 @@ class Plane:
 
         `start` is the `Proof` for another C, `rough` that of a rough solution; at least one is None.
         """
-        model = self.model
+        model, known = self.model, None
         if self.small is not None:
             limits = self.tol, model.max_iter
             search = small_planes.search(problem, *limits, start, rough, self.progress)
-            found, self.n_iter = yield from search
-            if found is not None:
-                self.called_off = self.progress.stopped
-                return found
+            known, n_steps = yield from search
+            self.n_iter, self.called_off = max(self.n_iter, n_steps), self.progress.stopped
+            if known is not None:
+                if known.violation <= self.tol or self.called_off:
+                    return known
+                rough = known
         if self.sparsifies:
             solver = L1Newton(self.tol, model.max_iter, self.advance)
             found = yield from solver.solve(problem, start)
@@ -592,7 +594,8 @@ class Plane:
             solver = self._descent(self.tol, rng, model.max_iter)
             found = yield from solver.solve(problem, start)
         self.n_iter = max(self.n_iter, solver.n_iter)
-        return found
+        # where neither is optimal, the better one counts
+        return known if known is not None and found.violation > self.tol and known.primal < found.primal else found
 
     def problem(self, C, X=None):
         """The problem at C, whose bias column becomes `self.bias`; for the training rows, or for the rows X."""

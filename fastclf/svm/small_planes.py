@@ -148,8 +148,9 @@ class PlaneWork:
 
 
 def search(problem, tol, max_iter, start, rough, progress):
-    """A generator that returns (a `Proof`, or None if there is none in time; the number of steps).
+    """A generator that returns (a `Proof`, or None if the search came to no end; the number of steps).
 
+    The violation may be above `tol`, where rounding let no step get further or `progress` has ended the search.
     problem: a `SmallProblem`. start, rough: as for `PlaneWork`. progress: gets a report of each step if it is watched,
     and may end the search.
     """
@@ -158,15 +159,15 @@ def search(problem, tol, max_iter, start, rough, progress):
     state = rows.X, problem.y, problem.cost, work
     enough = _SHARE * tol / max(1.0, rows.longest)
     at_once = 1 if progress.watched else 1 + _CALL_WORK // rows.work
-    most, n_steps, done, ended, least = min(_STEPS, max_iter), 0, False, False, np.inf
+    most, n_steps, end, ended, least = min(_STEPS, max_iter), 0, compiled.END["none"], False, np.inf
 
     def alpha():
         found = np.empty(problem.n)
         compiled.write_alpha(*state, found)
         return found
 
-    while not done and not ended and n_steps < most:
-        made, done = compiled.descend(*state, min(most - n_steps, at_once), enough)
+    while end == compiled.END["none"] and not ended and n_steps < most:
+        made, end = compiled.descend(*state, min(most - n_steps, at_once), enough)
         n_steps += made
         if progress.watched:
             # the violation itself rises with a new centre
@@ -174,7 +175,10 @@ def search(problem, tol, max_iter, start, rough, progress):
             ended = progress.advance(1, least)
         yield
     found, w = problem.proof_at(alpha()), work.w[: rows.d + 1]
-    if done and found.violation > tol:
-        # where rows are long, rounding moves sum alpha y x away from w, which is optimal for the squared hinge
-        found = problem.proof_at(found.alpha, w) if problem.squared else problem.better(found, w, tol)
+    done = end == compiled.END["ended"]
+    if done and problem.squared and found.violation > tol:
+        # where rows are long, rounding moves sum alpha y x away from w, which is optimal
+        found = problem.proof_at(found.alpha, w)
+    elif done or ended:
+        found = problem.better(found, w, tol)
     return found if done or ended or found.violation <= tol else None, n_steps

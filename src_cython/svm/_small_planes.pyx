@@ -17,10 +17,10 @@
 #
 # The matrix is updated when rows become active or inactive, and z at each step. The last step uses z computed anew, and
 # a matrix summed anew if that is not enough.
-from libc.math cimport fabs, sqrt
+from libc.math cimport INFINITY, fabs, sqrt
 from libc.string cimport memcpy, memset
 
-from svm._interior cimport GO_ON, INEXACT, inside, interior_t
+from svm._interior cimport ENDED, GO_ON, INEXACT, inside, interior_t
 from svm._padded_rows cimport add_multiple, add_squares, dot, factorise, solve
 from _vector cimport LANES_D, fmadd_d, max_d, require, spread_d, sum_d, unless_positive, vec_d
 
@@ -278,24 +278,25 @@ def sum_squares(const double[:, ::1] X, double[:, ::1] out):
 def descend(
     const double[:, ::1] X, const double[::1] y, const double[::1] cost, work, Py_ssize_t n_steps, double enough
 ):
-    """Take up to n_steps steps from the state of `work`, a `PlaneWork`; returns their number, and whether to end.
+    """Take up to n_steps steps from the state of `work`, a `PlaneWork`; returns their number, and a value of `END`.
 
-    If p is 2, it ends after a step with z computed anew, from a gradient that is at most `enough` long or that rounding
-    prevents from becoming shorter. If p is 1, it ends at a centre whose violation is small, or no longer falls.
+    A search is inexact if a matrix that was summed anew has no Cholesky factor. If p is 2, it ends after a step with z
+    computed anew, from a gradient that is at most `enough` long or that rounding prevents from becoming shorter. If p
+    is 1, it ends at a centre whose violation is small, or no longer falls.
     """
     cdef plane_t s = plane_of(X, y, cost, work)
     cdef Py_ssize_t made = 0, changes
-    cdef bint begun = work.begun, done = False
-    cdef int afresh = work.afresh
+    cdef bint begun = work.begun
+    cdef int afresh = work.afresh, end = GO_ON
     cdef double gap, moved = work.moved_by, before = work.gap
     with nogil:
-        while made < n_steps and not done:
+        while made < n_steps and end == GO_ON:
             if afresh:
                 find_z(&s)
             gap = begin_step(&s)
             if not s.squared and is_centred(&s, moved, before, gap):
-                done = centre_anew(&s, gap)
-                if done:
+                if centre_anew(&s, gap):
+                    end = ENDED
                     break
                 find_z(&s)
                 gap = begin_step(&s)
@@ -303,10 +304,15 @@ def descend(
             before, moved = gap, step(&s)
             made += 1
             if moved < 0:
-                break
+                if afresh == Z_AND_MATRIX:
+                    end = INEXACT
+                afresh, moved, before = Z_AND_MATRIX, INFINITY, INFINITY
+                continue
             if s.squared:
-                done = afresh != NOTHING and gap <= enough
-                done = done or (afresh == Z_AND_MATRIX and changes == 0 and moved <= STILL * s.tol)
+                if afresh != NOTHING and gap <= enough:
+                    end = ENDED
+                elif afresh == Z_AND_MATRIX and changes == 0 and moved <= STILL * s.tol:
+                    end = ENDED
                 if gap > enough and (changes > 0 or not begun):
                     afresh = NOTHING
                 elif afresh < Z_AND_MATRIX:
@@ -316,7 +322,7 @@ def descend(
             begun = True
     work.afresh, work.begun, work.moved_by, work.gap = afresh, True, moved, before
     work.width, work.least, work.idle = s.width, s.least, s.idle
-    return made, done
+    return made, end
 
 
 def write_alpha(const double[:, ::1] X, const double[::1] y, const double[::1] cost, work, double[::1] alpha):
@@ -397,4 +403,4 @@ def step_inside(work, Py_ssize_t n_steps, double off, double share, double enoug
     return made, end
 
 
-END = {"none": GO_ON, "inexact": INEXACT}
+END = {"none": GO_ON, "ended": ENDED, "inexact": INEXACT}

@@ -121,9 +121,11 @@ def test_sparse_features_give_the_answers_of_dense_ones(monkeypatch, name):
     table = Table([RNG.normal(size=300), texts, np.where(RNG.random(300) < 0.1, np.nan, RNG.normal(size=300))])
     y = (table.columns[0] + np.array([len(str(text)) for text in texts]) > 2.5).astype(int)
     answers = []
+    # without an order, a perceptron's intercept takes smaller steps on sparse rows
+    parameters = {"order": "cyclic", "max_iter": 100} if name == "Perceptron" else {}
     for many in (0, 10**6):
         monkeypatch.setattr(fastclf.table, "_MANY_LEVELS", many)
-        model = TableClassifier(getattr(fastclf, name)()).fit(table, y)
+        model = TableClassifier(getattr(fastclf, name)(**parameters)).fit(table, y)
         assert hasattr(model.features(table), "indptr") == (many == 0)
         answers.append(model.predict(table))
     assert (answers[0] == answers[1]).mean() > 0.99

@@ -588,6 +588,34 @@ def test_of_few_rows_of_large_numbers_the_hinge_loses_as_little_as_a_linear_prog
     assert z + 0.5 * b * b <= 1.001 * least + 0.5
 
 
+@pytest.mark.filterwarnings("ignore:violation_ is:", "ignore:Liblinear failed to converge")
+@pytest.mark.parametrize("calls", [13, 14, 16, 20])
+@pytest.mark.parametrize("scale", [1, 100])
+def test_a_fit_that_a_callback_ends_is_better_than_no_hyperplane(rng, calls, scale):
+    X, y = noisy(rng, 150, 5)
+    told = []
+    model = LinearSVC(loss="hinge", C=100, callback=lambda *_: told.append(1) or len(told) == calls).fit(scale * X, y)
+    assert len(told) == calls
+    assert model.n_iter_ >= calls - linear_svc._HINGE_EPOCHS
+    assert model.primal_objective_ == pytest.approx(objective(model, scale * X, y, np.full(150, 100.0)), rel=1e-6)
+    assert model.primal_objective_ <= 100 * 150
+
+
+@pytest.mark.filterwarnings("ignore:violation_ is", "ignore:Liblinear failed to converge")
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("seed", [954, 18, 3, 7, 31, 60])
+def test_rows_of_low_rank_and_large_numbers_are_fitted_as_well_as_without_compiled_steps(monkeypatch, loss, seed):
+    rng = np.random.default_rng(seed)
+    n, d = rng.integers(20, 200), rng.integers(2, 8)
+    rank, e, c = rng.integers(1, d + 1), rng.integers(0, 8), rng.integers(0, 9)
+    X = rng.standard_normal((n, rank)) @ rng.standard_normal((rank, d)) * 10.0**e
+    y = np.sign(X[:, 0] / 10.0**e + rng.standard_normal(n))
+    model = LinearSVC(loss=loss, C=10.0**c).fit(X, y)
+    monkeypatch.setattr(small_planes, "_COLUMNS", 0)
+    other = LinearSVC(loss=loss, C=10.0**c).fit(X, y)
+    assert model.primal_objective_ <= 1.01 * other.primal_objective_ or model.violation_ <= 1e-4
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_descent_that_is_called_off_ends_the_fit(rng, any_size_descends, loss):
     X, y = noisy(rng, 300, 12)
