@@ -28,8 +28,8 @@ _BLOCK = 1 << 18
 _SMALL_BLOCK = 1 << 13
 
 # The cost of the interior point method is estimated as that of _COST_STEPS Newton steps on n rows of d columns. A step
-# takes, in nanoseconds, for the calls of NumPy, for each row, and for each of n d matrix entries, where products with
-# vectors add a constant and a d-by-d matrix of products d times the last number: if the steps are compiled, and if not.
+# takes p + n (q + d (r + d s)) nanoseconds: p for calls, q for each row, r for the products of a row's entry with
+# vectors, and s for its part of a d-by-d matrix. The numbers (p, q, r, s) are those of compiled steps, and of others.
 _COST_STEPS, _COST_COMPILED, _COST_CALLED = 40, (5_000, 60, 1, 1 / 16), (80_000, 0, 5, 1 / 16)
 
 # _STEPS: the most Newton steps.

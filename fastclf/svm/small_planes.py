@@ -91,7 +91,7 @@ class SmallProblem(Problem):
         return Proof(exact[:D], 0.0, alpha, z, primal, dual, violation)
 
     def better(self, found, w, tol):
-        """The `Proof` found, or with w in place of its hyperplane where that is better and alpha is not optimal."""
+        """The `Proof` found; with the hyperplane w, if alpha is not optimal to `tol` and w has the lower objective."""
         if found.violation > tol:
             at_w = self.proof_at(found.alpha, w)
             if at_w.primal < found.primal:

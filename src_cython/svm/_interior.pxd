@@ -9,11 +9,11 @@ from _vector cimport LANES_D, fmadd_d, largest_d, max_d, spread_d, sum_d, vec_d
 cdef enum:
     TOGETHER = 8        # the number of rows that are added to the matrix at once
 
-# why a step was not taken
+# what a method tells after a step
 cdef enum:
-    GO_ON               # it was
-    ENDED               # the solution is good enough, or rounding lets no step get further
-    INEXACT             # only a triangular factor by QR is precise enough
+    GO_ON               # the step was taken, and another may follow
+    ENDED               # no step follows: the solution is good enough, or rounding lets no step get further
+    INEXACT             # the Cholesky factor of the step's matrix is not precise enough; another method has to go on
 
 # the rows of `interior_t.rows`: labels of 1 or -1, the four positive arrays of the state, and those of a step
 cdef enum:
@@ -27,9 +27,10 @@ ctypedef struct interior_t:
     # the number of rows, the same up to whole SIMD vectors, and the length of a row with zeros up to whole SIMD vectors
     Py_ssize_t n, padded, d
     const double* Z     # (n, d)
-    # (12, padded); after the last row the positive arrays hold 1 and the others 0, so that no lane divides by 0
+    # (12, padded): the arrays with a number for each row, named above. After the last row the positive ones hold 1 and
+    # the others 0, so that no lane of a vector divides by 0.
     double* rows
-    double* columns     # (4, d)
+    double* columns     # (4, d): the weights w, the residual Z'a - w, and two parts of a step, named above
     double* factor      # (d, d): scratch space
     double b
     # the largest relative error |w - Z'a| / |w| of a step with a factor by Cholesky, the longest step as a share of the

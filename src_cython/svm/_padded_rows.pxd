@@ -55,7 +55,7 @@ cdef inline void add_squares(
 
 
 cdef inline bint factorise(double* U, Py_ssize_t d) noexcept nogil:
-    """Replace a symmetric (d, d) matrix by its Cholesky factor U, on and right of the diagonal.
+    """Replace a symmetric (d, d) matrix by the upper triangular U with U'U equal to it; left of the diagonal is junk.
 
     Returns False if a pivot is not positive.
     """
