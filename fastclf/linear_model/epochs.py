@@ -611,10 +611,15 @@ class Judge(NamedTuple):
                 place = np.arange(len(f)), codes
                 own = f[place]
                 f[place] = -np.inf
-                margins, factor = (own - f.max(axis=1))[:, None], self.up[codes][:, None]
+                margins = (own - f.max(axis=1))[:, None]
             else:
-                right = codes[:, None] == self.positive
-                margins, factor = np.where(right, f, -f), np.where(right, self.up, self.down)
+                margins = f * np.where(codes[:, None] == self.positive, 1.0, -1.0)
+            if cost is None and (self.up == 1).all() and (self.down == 1).all():
+                return margins.min(axis=0), -np.minimum(margins, 0).sum(axis=0), float(len(f))
+            if self.joint:
+                factor = self.up[codes][:, None]
+            else:
+                factor = np.where(codes[:, None] == self.positive, self.up, self.down)
             if cost is not None:
                 factor = factor * cost[:, None]
             return margins.min(axis=0), (factor * np.maximum(-margins, 0)).sum(axis=0), factor.sum(axis=0)

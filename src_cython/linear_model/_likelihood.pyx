@@ -27,6 +27,7 @@ from _vector cimport (
     absolute,
     fmadd,
     larger,
+    prefetch,
     require,
     spread,
     spread_d,
@@ -112,6 +113,7 @@ cdef void load_rows(pass_t* p, const floating* x, Py_ssize_t n_rows) noexcept no
     cdef vec_d v
     for _i in range(n_rows):
         for j in range(n_whole):
+            prefetch(x + ROWS * d + j * LANES_D)
             if floating is float:
                 v = widen(x + j * LANES_D)
             else:

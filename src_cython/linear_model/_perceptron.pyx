@@ -211,6 +211,7 @@ cdef void learn_dense(
         after = later if order == NULL else order[later]
         following = data + after * d
         prefetch_row(r, data, sample + AHEAD, stop)
+        note_size(s.square, x, d)
         positive = code[row] == target
         z = SIGN[positive] * (f + b)
         if z > 0:
@@ -324,6 +325,9 @@ cdef Py_ssize_t learn_each(
         return learn(r, p, s, data, start, stop)
     if p.n > 1 and r.indptr == NULL:
         return learn(r, p, s, data, start, stop)
+    if r.indptr == NULL:
+        learn_dense(r, p, s, data, start, stop)
+        return stop
     while start < stop:
         end = stop
         if s.square != NULL:
@@ -331,18 +335,15 @@ cdef Py_ssize_t learn_each(
             for sample in range(start, end):
                 x = find_row(r, data, sample, stop, &row, &index, &n)
                 note_size(s.square, x, n)
-        if r.indptr == NULL:
-            learn_dense(r, p, s, data, start, end)
-        else:
-            k = 0
-            while k < p.n:
-                if p.interleaved:
-                    learn_interleaved(r, p, s, k, data, start, end)
-                    k += LEARNERS
-                else:
-                    learn_sparse(r, p, s, k, data, start, end)
-                    k += 1
-            s.t += end - start
+        k = 0
+        while k < p.n:
+            if p.interleaved:
+                learn_interleaved(r, p, s, k, data, start, end)
+                k += LEARNERS
+            else:
+                learn_sparse(r, p, s, k, data, start, end)
+                k += 1
+        s.t += end - start
         start = end
     return stop
 
