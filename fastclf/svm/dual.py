@@ -7,6 +7,7 @@ from .._threads import norm_of
 from ..kernels.values import BLOCK
 from . import _exact_sums
 from .gram import PAD, padded
+from .reused import reused
 
 compiled = _simd.load("svm._smo")
 
@@ -33,7 +34,7 @@ class Work:
 
     def __init__(self, m, dtype):
         self.arrays = np.empty(compiled.ARRAYS * (2 * padded(m, PAD) + compiled.DEPTH * PAD))
-        self.below = np.empty(m * (m // 3 + PAD), dtype)
+        self.below = reused(m * (m // 3 + PAD), dtype)
         self.row, self.change = np.empty(2 * m + 2, np.int64), np.empty(2 * m + 2)
 
 

@@ -1,7 +1,7 @@
 """Pairs of classes that few rows of their kernel matrix are enough for, as for classes that lie apart.
 
-A row of the kernel matrix is computed when a step first needs it. A pair that needs too many is left to the solvers
-that compute whole matrices.
+A row of the kernel matrix is computed when a step first needs it. A pair that needs too many is left, where its steps
+have led, to the solvers that compute whole matrices.
 """
 
 import numpy as np
@@ -10,16 +10,17 @@ from .._aligned import aligned
 from .._threads import ranges, run
 from .dual import compiled as of_duals
 from .gram import PAD, Gram, padded
+from .reused import reused
 from .small_pairs import UNSOLVED, compiled
 
 # _SHARE, _LEAST_ROWS: of its kernel matrix a pair computes at most one in _SHARE rows, or _LEAST_ROWS if that is more.
 # _SMALL_SHARE: a small pair computes at most one in _SMALL_SHARE rows, since the pairs of several classes share the
 # values of whole matrices.
 # _STEPS: the most steps for each of these rows.
-_SHARE, _LEAST_ROWS, _SMALL_SHARE, _STEPS = 16, 128, 4, 8
+_SHARE, _LEAST_ROWS, _SMALL_SHARE, _STEPS = 16, 128, 4, 16
 
 # The fewest rows of a pair for which rows of the kernel matrix are computed one by one. With d columns a pair has
-# _TIMES d rows or _LARGE rows at least, since a pair that is given up has computed its rows in vain.
+# _TIMES d rows or _LARGE rows at least, since the rows of a pair that is given up are computed again.
 _FEWEST, _TIMES, _LARGE = 256, 8, 512
 
 # _CALL, _VISITS: the most multiplications, and the most visits of rows by steps, for a pair in one call of compiled
@@ -59,7 +60,7 @@ class Panels:
         ends = np.cumsum(counts)
         self.first = np.full(len(problem.starts) - 1, -1)
         self.first[classes] = ends - counts
-        self.lines = aligned((int(ends[-1]) * d, wide), gram.dtype).reshape(-1, d, wide)
+        self.lines = aligned((int(ends[-1]) * d, wide), gram.dtype, reused).reshape(-1, d, wide)
         self.terms = np.zeros((int(ends[-1]), wide), gram.dtype)
         for c, count in zip(classes, counts):
             for start, stop in ranges(0, int(count), 1 + _BLOCK_NUMBERS // (wide * d)):
@@ -83,7 +84,7 @@ class FewWork:
 
     def __init__(self, m, d, n_values, dtype):
         self.arrays = np.empty(of_duals.ARRAYS * padded(m, PAD))
-        self.K = aligned((1, n_values), dtype)
+        self.K = aligned((1, n_values), dtype, reused)
         self.places, self.x = np.empty(m, np.int64), np.empty(d, dtype)
 
 

@@ -5,6 +5,7 @@ import numpy as np
 from .. import _simd
 from ..kernels import values as kernel_values
 from ..kernels.values import Block
+from .reused import reused
 
 # The rows of kernel matrices are padded with zeros to a multiple of this length, because compiled steps read whole SIMD
 # vectors.
@@ -99,6 +100,6 @@ def padded(n, width):
 
 def padded_square(n, dtype):
     """An array for the kernel matrix of n rows, padded by columns of zeros to a multiple of PAD columns."""
-    out = np.empty((n, padded(n, PAD)), dtype)
+    out = reused(n * padded(n, PAD), dtype).reshape(n, padded(n, PAD))
     out[:, n:] = 0
     return out

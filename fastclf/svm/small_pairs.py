@@ -13,6 +13,7 @@ from .._threads import run
 from . import interior_point
 from .dual import PROOF, Work, is_narrow
 from .gram import PAD, Gram, padded
+from .reused import reused
 
 compiled = _simd.load("svm._small_pairs")
 
@@ -73,7 +74,7 @@ class PairWork(Work):
     def __init__(self, m, dtype, gathers):
         super().__init__(m, dtype)
         self.position = np.zeros(5, np.int64)
-        self.K = np.empty(m * padded(m, PAD) if gathers else 1, dtype)
+        self.K = reused(m * padded(m, PAD) if gathers else 1, dtype)
 
 
 def grams(problem, found):
@@ -140,7 +141,7 @@ class SmallPairs:
         n_classes = len(starts) - 1
         sizes = [int(starts[group[-1] + 1] - starts[group[0]]) for group in groups]
         begins = np.concatenate([[0], np.cumsum(np.square(sizes))])
-        squares = np.empty(begins[-1], gram.dtype)
+        squares = reused(int(begins[-1]), gram.dtype)
         square_at, square_ld = np.empty(n_classes, np.int64), np.empty(n_classes, np.int64)
         for group, size, begin in zip(groups, sizes, begins):
             for c in group:
@@ -160,7 +161,8 @@ class SmallPairs:
             columns = problem.rows[starts[first] : starts[stop]]
             tiles = Tiles()
             tiles.squares, tiles.square_at, tiles.square_ld = squares, square_at, square_ld
-            tiles.cross = np.empty((len(rows), max(1, len(columns))), gram.dtype)
+            shape = len(rows), max(1, len(columns))
+            tiles.cross = reused(shape[0] * shape[1], gram.dtype).reshape(shape)
             tiles.cross_row, tiles.cross_column = np.full((2, n_classes), -1)
             tiles.cross_row[group], tiles.cross_column[first:stop] = (
                 starts[group] - starts[group[0]],

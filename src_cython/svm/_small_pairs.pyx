@@ -383,7 +383,7 @@ cdef void set_up(dual_t* d, const pair_t* pair, const double* diagonal_a, const 
 cdef void try_pair(
     const pairs_t* pairs, const int64_t* number, double* arrays, few_t* few, Py_ssize_t steps, const vec* like
 ) noexcept nogil:
-    """Solve a pair, from its coefficients, if few rows of its kernel matrix are enough; else change nothing of it.
+    """Solve a pair, from its coefficients, if few rows of its kernel matrix are enough; else take the first steps.
 
     number: (a, b, its number among all pairs, the most rows of its kernel matrix). steps: the most steps for each of
     these rows. like: not read; its type is that of the kernel values.
@@ -410,13 +410,13 @@ cdef void try_pair(
     steps = descend_on_few(&d, few, pairs.tol, min(steps * few.most, pairs.max_iter - pairs.n_steps[p]), &gained, like)
     ends = find_ends(&d)
     pairs.proof[N_PROOFS * p + VIOLATION] = ends.most - ends.least
+    pairs.n_steps[p] += steps
+    memcpy(pair.coef_a, d.coef, pair.n_a * sizeof(double))
+    memcpy(pair.coef_b, d.coef + pair.n_a, pair.n_b * sizeof(double))
     if ends.most - ends.least > pairs.tol or row_to_balance(&d, &over) >= 0:
         return
     prove(&d, ends, pairs.proof + N_PROOFS * p)
-    pairs.n_steps[p] += steps
     pairs.status[p] = DOUBTFUL if is_doubtful(pairs, &d, pairs.tol) else SOLVED
-    memcpy(pair.coef_a, d.coef, pair.n_a * sizeof(double))
-    memcpy(pair.coef_b, d.coef + pair.n_a, pair.n_b * sizeof(double))
 
 
 cdef pairs_t as_pairs(pairs):
@@ -501,6 +501,8 @@ cdef panels_t as_panels(panels):
 
 def solve_by_few_rows(pairs, panels, const int64_t[:, ::1] numbers, work, Py_ssize_t steps):
     """Solve those pairs of a list, from their coefficients, that few rows of their kernel matrices are enough for.
+
+    Other pairs get the coefficients of the first steps.
 
     pairs: a `pairs.Solutions`. panels: a `few_rows.Panels`. numbers: for each pair (a, b, its number among all pairs,
     the most rows of its kernel matrix). work: a `few_rows.FewWork`. steps: the most steps for each of these rows.
