@@ -193,8 +193,8 @@ cdef void score_rows(
 ) noexcept nogil:
     """Write the scores (n_rows, K) of a tile, at most ROWS dense rows, for all K classes.
 
-    Rows of float64 that memory gives more slowly than the scores take are read one by one, at 14 to 20 GB/s, and not
-    four together, at 6 to 10; so are their weights, which must stay in the nearest cache.
+    Rows of float64 are taken one by one while the weights stay in the nearest cache: memory gives 14 to 20 GB/s then,
+    and 6 to 10 for four rows together.
     """
     cdef Py_ssize_t k, last, r
     if n_rows < ROWS or (floating is double and d >= LEAST_READ and K * d <= CACHED_WEIGHTS):
@@ -454,11 +454,11 @@ def score(
         row = start
         if K == 1:
             odd = score_plane(&X[row, 0], &W[0, 0], b[0], stop - row, d, &out[row, 0])
-            row = start = stop
-        while row < stop:
-            score_rows(&X[row, 0], &W[0, 0], &b[0], min(<Py_ssize_t> ROWS, stop - row), d, K, &out[row, 0])
-            row += ROWS
-        odd = count_odd(&out[start, 0], (stop - start) * K)
+        else:
+            while row < stop:
+                score_rows(&X[row, 0], &W[0, 0], &b[0], min(<Py_ssize_t> ROWS, stop - row), d, K, &out[row, 0])
+                row += ROWS
+            odd = count_odd(&out[start, 0], (stop - start) * K)
     return odd
 
 
