@@ -104,8 +104,8 @@ ctypedef struct shrinking_t:
 
 
 cdef enum:
-    # in blocks of n times this number of rows, for n hyperplanes, the largest squared norm of a row is updated first;
-    # then the hyperplanes learn from the rows of the block, which are still in a cache
+    # in blocks of n times this number of sparse rows, for n hyperplanes, the largest squared norm of a row is updated
+    # first; then the hyperplanes learn from the rows of the block, which are still in a cache
     MEASURED = 64
 
 # for Python, too
@@ -325,7 +325,7 @@ cdef Py_ssize_t learn_each(
         return learn(r, p, s, data, start, stop)
     if p.n > 1 and r.indptr == NULL:
         return learn(r, p, s, data, start, stop)
-    if r.indptr == NULL:
+    if r.indptr == NULL and start < stop:
         learn_dense(r, p, s, data, start, stop)
         return stop
     while start < stop:

@@ -26,7 +26,8 @@ from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
 
 cdef enum:
     ROWS = 4  # the number of rows in a tile, whose scores are computed together
-    # rows are scored one by one, and not ROWS together, for so many columns at least and so many weights at most
+    # rows of float64 are scored one by one, and not ROWS together, for so many columns at least and so many weights at
+    # most
     LEAST_READ = 32
     CACHED_WEIGHTS = 3 << 10
     # rows of float32 are prefetched this number of values ahead, so that 15.4 GB/s are read instead of 13.2; rows of

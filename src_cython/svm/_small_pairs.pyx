@@ -93,7 +93,7 @@ ctypedef struct position_t:
     int64_t C                  # the index of the value of C for which the current pair is solved
     int64_t begun              # whether the problem of the current pair and value of C has been set up
     int64_t looks              # the number of visits of rows so far, for the current pair and value of C
-    # the number of steps that another gram had taken for the current pair and value of C before this one began
+    # the number of steps that were taken for the current pair and value of C before, by few rows or with another gram
     int64_t earlier
 
 

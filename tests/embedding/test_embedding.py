@@ -579,6 +579,10 @@ def test_epochs_are_those_of_the_perceptron(rng, dtype):
     assert np.array_equal(w, model.coef_[0])
     assert b.value == model.intercept_[0]
     assert mistakes.value > 0
+    made = mistakes.value
+    assert epoch(None, 0, 20, None, None, 1.0, 1, w.ctypes, *where) == OK
+    assert np.array_equal(w, model.coef_[0])
+    assert mistakes.value == made
 
 
 # Tests of the signatures of the C functions

@@ -206,16 +206,23 @@ def test_a_screen_lets_no_bad_number_pass(rng, monkeypatch, dtype, bad):
             model.predict(wrong)
 
 
+@pytest.mark.parametrize("n_planes", [1, 3, 5, 9])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("weight", [0.0, 1.0])
-def test_what_is_not_finite_is_refused_wherever_it_is(rng, bad, weight):
-    X, coef, intercept = problem(rng, 30, 5, 3)
+def test_what_is_not_finite_is_refused_wherever_it_is(rng, bad, weight, n_planes):
+    X, coef, intercept = problem(rng, 30, 5, n_planes)
     X[17, 4] = bad
     model = Fitted().with_weights(coef * weight, intercept)
     what = "NaN" if np.isnan(bad) else "infinity"
     for method in (model.predict, model.decision_function):
         with pytest.raises(ValueError, match=rf"Input X contains {what} \(row 17, column 4\); Fitted wants finite"):
             method(X)
+
+
+def test_sums_of_one_class_that_overflow_on_their_way_have_their_sign():
+    X = np.array([[1e200, -1e200], [1e200, -0.9e200], [1.0, 2.0], [-1e200, 0.9e200]])
+    scores = linear_scores(X, np.array([[1e150, 1e150]]), np.zeros(1))
+    assert scores.tolist() == [[0], [np.inf], [pytest.approx(3e150)], [-np.inf]]
 
 
 @pytest.mark.parametrize("sparse", [False, True])

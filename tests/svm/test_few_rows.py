@@ -272,3 +272,17 @@ def test_a_callback_sees_the_pairs_and_ends_the_fit(rng):
     with pytest.warns(UserWarning, match="the callback ended it"):
         model = SVC(callback=lambda *told: True).fit(X, y)
     assert model.fit_status_ == 1
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_a_hard_margin_that_few_rows_are_not_enough_for_begins_anew(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((3000, 2))
+    y = (X[:, 0] > 0) * 1
+    X[:, 0] += 0.02 * (2 * y - 1)
+    model = SVC(C=np.inf, gamma=0.5).fit(X, y)
+    monkeypatch.setattr(few_rows, "solve", lambda pairs, cache_bytes, status: None)
+    other = SVC(C=np.inf, gamma=0.5).fit(X, y)
+    assert model.fit_status_ == 0
+    assert (model.n_iter_ == other.n_iter_).all()
+    assert model.dual_coef_.tobytes() == other.dual_coef_.tobytes()

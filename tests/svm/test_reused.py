@@ -10,11 +10,20 @@ from fastclf.svm import reused as module
 from fastclf.svm.reused import reused
 
 
+def clear():
+    for blocks in module._kept.values():
+        blocks.clear()
+
+
+def kept_bytes():
+    return sum(memory.nbytes for blocks in module._kept.values() for memory in blocks)
+
+
 @pytest.fixture(autouse=True)
 def nothing_kept():
-    module._kept.clear()
+    clear()
     yield
-    module._kept.clear()
+    clear()
 
 
 def test_memory_is_taken_over_once_no_array_uses_it():
@@ -22,26 +31,26 @@ def test_memory_is_taken_over_once_no_array_uses_it():
     part = first[1000:].reshape(-1, 10)
     address = first.ctypes.data
     del first
-    other = reused(90_000, np.float32)
+    other = reused(190_000, np.float32)
     assert other.ctypes.data != address
     assert not np.shares_memory(other, part)
     del part
     assert reused(90_000, np.float64).ctypes.data == address
 
 
-@pytest.mark.parametrize("n", [0, (1 << 20) + 1])
-def test_empty_and_large_arrays_are_not_kept(n):
+@pytest.mark.parametrize("n", [0, 1, 1000, (1 << 20) + 1])
+def test_small_and_large_arrays_are_not_kept(n):
     array = reused(n, np.float32)
     assert array.shape == (n,)
     assert array.dtype == np.float32
     del array
-    assert len(module._kept) == 0
+    assert kept_bytes() == 0
 
 
 def test_at_most_16_megabytes_are_kept():
-    arrays = [reused(1 << 20, np.float32) for _ in range(10)]
+    arrays = [reused(1 << size, np.float32) for size in range(10, 22) for _ in range(5)]
     del arrays
-    assert sum(memory.nbytes for memory in module._kept) <= 16 << 20
+    assert 1 << 23 < kept_bytes() < 1 << 24
 
 
 def test_threads_never_share_memory():
@@ -69,10 +78,10 @@ def test_what_is_left_in_memory_changes_no_bit(rng):
     X, y = rng.standard_normal((900, 5)), rng.integers(3, size=900)
     found = []
     for left in (0.0, np.nan):
-        arrays = [reused(n, np.float64) for n in (1 << 19, 1 << 18, 1 << 17, 1 << 16)]
+        arrays = [reused(1 << size, np.float64) for size in range(13, 20) for _ in range(2)]
         for array in arrays:
             array[:] = left
         del array, arrays
-        assert len(module._kept) == 4
+        assert kept_bytes() == (1 << 24) - (1 << 17)
         found.append(SVC().fit(X, y))
     assert found[0].dual_coef_.tobytes() == found[1].dual_coef_.tobytes()
