@@ -441,8 +441,8 @@ class Perceptron(SparsifiableClassifier):
     def _samples(self, X, y, sample_weight, known=None, reset=True):
         """The checked (Samples, Labels, dict of attributes of the columns) of a fit; known: classes so far, or None."""
         name = type(self).__name__
-        # X needs no check for NaN and infinity if an epoch visits all rows, because the epoch finds such values
-        meets_all = not (self.early_stopping or self.start == "centroids" or self.order == "random")
+        # X needs no check for NaN and infinity if an epoch without a penalty visits all rows, as it finds such values
+        meets_all = not (self.early_stopping or self.start == "centroids" or self.order == "random" or self.penalty)
         read = as_unchecked_rows if meets_all and sample_weight is None else self._as_rows
         if reset:
             array = read(X, name)

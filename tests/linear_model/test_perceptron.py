@@ -456,9 +456,12 @@ def test_the_four_emails_of_the_texts_are_separated():
         assert model.predict(X).tolist() == y.tolist()
 
 
-@pytest.mark.parametrize("order", [None, "cyclic", "shuffled", "batch"])
+@pytest.mark.parametrize(
+    "options",
+    [*({"order": order} for order in (None, "cyclic", "shuffled", "batch")), {"penalty": "l1"}, {"penalty": "l2"}],
+)
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_a_row_that_is_not_finite_is_refused_wherever_it_is(rng, order, bad):
+def test_a_row_that_is_not_finite_is_refused_wherever_it_is(rng, options, bad):
     X, y = integers(rng, 300, 5)
     model = fit(X, y)
     coef = model.coef_
@@ -467,7 +470,7 @@ def test_a_row_that_is_not_finite_is_refused_wherever_it_is(rng, order, bad):
         rows[row, 2] = bad
         for method in ("fit", "partial_fit"):
             with pytest.raises(ValueError, match=rf"X contains (NaN|infinity) \(row {row}, column 2\)"):
-                getattr(model.set_params(order=order), method)(rows, y)
+                getattr(model.set_params(**options), method)(rows, y)
     assert model.coef_ is coef
 
 
