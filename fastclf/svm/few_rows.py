@@ -136,18 +136,16 @@ def solve(pairs, cache_bytes, status):
                 pairs.tell(p)
             yield
 
-    # hard margins that are left to `smo.py` begin anew there
-    hard = bool((problem.Cs[0] > HARD).any())
-    before = [
-        ([part.copy() for part in found.of_pair(0, problem.pairs[p])], found.n_steps[0, p]) for p in tried if hard
-    ]
+    # a pair with a C as good as infinite is solved anew, from 0, if few rows are not enough: what it began is undone
+    hard = tried if (problem.Cs[0] > HARD).any() else ()
+    before = [([part.copy() for part in found.of_pair(0, problem.pairs[p])], found.n_steps[0, p]) for p in hard]
     threads = threads if fits else 1
     # panels that are not shared are made for each call, and progress is shown, and may end the fit, after each pair
     many = fits and not pairs.watch.is_asked
     work = most * n_rows * max(d, _CALL * _STEPS // _VISITS) if many else np.full(len(most), _TOGETHER)
     parts = [_calls(tried[t::threads], work) for t in range(threads)]
     run(piece, parts, threads)
-    for p, (coefs, n_steps) in zip(tried, before):
+    for p, (coefs, n_steps) in zip(hard, before):
         if found.status[0, p] == status:
             found.n_steps[0, p] = n_steps
             for part, coef in zip(found.of_pair(0, problem.pairs[p]), coefs):

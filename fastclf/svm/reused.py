@@ -8,8 +8,8 @@ from collections import deque
 
 import numpy as np
 
-# Blocks of memory have a power of two as their number of bytes, from _LEAST to _MOST: NumPy asks for huge pages for
-# larger arrays. At most two of each size are kept, less than 16 MB.
+# A block of memory has a power of two as its number of bytes, from _LEAST to _MOST. At most two of each size are kept,
+# which are less than 16 MB together. Larger arrays need none, since NumPy asks for huge pages for them.
 _LEAST, _MOST = 1 << 16, 1 << 22
 _kept = {1 << i: deque(maxlen=2) for i in range(_LEAST.bit_length() - 1, _MOST.bit_length())}
 
