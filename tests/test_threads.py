@@ -1,5 +1,6 @@
 """Threads: their number, survival of forks and errors, and the time until they stop."""
 
+import ast
 import os
 import re
 import signal
@@ -8,6 +9,7 @@ import sys
 import sysconfig
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas
@@ -542,3 +544,13 @@ def test_each_page_of_a_new_array_is_written(dtype):
     assert _threads.with_pages(array) is array
     assert not array[:: 4096 // array.itemsize].any()
     assert len(_threads.with_pages(array[:0])) == 0
+
+
+def test_no_python_runs_when_an_object_dies_as_ctrl_c_would_be_lost_there():
+    for path in Path(fastclf.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            assert getattr(node, "name", None) != "__del__", path
+            if isinstance(node, ast.Call):
+                called = getattr(node.func, "attr", getattr(node.func, "id", None))
+                assert called != "finalize", path
+                assert called != "ref" or len(node.args) == 1, path

@@ -5,24 +5,39 @@ classes of some hundred rows that took as long as to solve it.
 """
 
 from collections import deque
+from weakref import ref
 
 import numpy as np
 
 # A block of memory has a power of two as its number of bytes, from _LEAST to _MOST. At most two of each size are kept,
 # which are less than 16 MB together. Larger arrays need none, since NumPy asks for huge pages for them.
+# Each is kept with a weak reference to the _Block of its last array.
 _LEAST, _MOST = 1 << 16, 1 << 22
 _kept = {1 << i: deque(maxlen=2) for i in range(_LEAST.bit_length() - 1, _MOST.bit_length())}
 
 
 class _Block:
-    """Memory for an array, which is kept for other arrays as soon as no array uses it."""
+    """Memory for an array; this object lives as long as an array uses it.
 
-    def __init__(self, memory, kept):
-        self.memory, self.kept = memory, kept
+    No method runs when it dies: Python drops what Ctrl-C raises in `__del__` and in callbacks of weak references.
+    """
+
+    def __init__(self, memory):
+        self.memory = memory
         self.__array_interface__ = memory.__array_interface__
 
-    def __del__(self):
-        self.kept.append(self.memory)
+
+def _idle(kept):
+    """Memory, taken out of `kept`, that no array uses; None if there is none."""
+    for _ in range(len(kept)):
+        try:
+            memory, block = kept.popleft()
+        except IndexError:  # other threads have taken the rest
+            break
+        if block() is None:
+            return memory
+        kept.append((memory, block))
+    return None
 
 
 def reused(n, dtype):
@@ -32,8 +47,9 @@ def reused(n, dtype):
         return np.empty(n, dtype)
     size = 1 << (n_bytes - 1).bit_length()
     kept = _kept[size]
-    try:
-        memory = kept.pop()
-    except IndexError:
+    memory = _idle(kept)
+    if memory is None:
         memory = np.empty(size, np.uint8)
-    return np.asarray(_Block(memory, kept))[:n_bytes].view(dtype)
+    block = _Block(memory)
+    kept.append((memory, ref(block)))
+    return np.asarray(block)[:n_bytes].view(dtype)

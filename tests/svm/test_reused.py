@@ -1,5 +1,6 @@
 """Memory that one fit takes over from another (`fastclf/svm/reused.py`)."""
 
+import sys
 import threading
 
 import numpy as np
@@ -16,7 +17,7 @@ def clear():
 
 
 def kept_bytes():
-    return sum(memory.nbytes for blocks in module._kept.values() for memory in blocks)
+    return sum(memory.nbytes for blocks in module._kept.values() for memory, _ in blocks)
 
 
 @pytest.fixture(autouse=True)
@@ -51,6 +52,16 @@ def test_at_most_16_megabytes_are_kept():
     arrays = [reused(1 << size, np.float32) for size in range(10, 22) for _ in range(5)]
     del arrays
     assert 1 << 23 < kept_bytes() < 1 << 24
+
+
+def test_no_python_runs_when_an_array_dies_as_ctrl_c_would_be_lost_there():
+    called = []
+    arrays = [reused(20_000, np.float64) for _ in range(3)]
+    sys.setprofile(lambda frame, event, _: called.append(frame.f_code.co_name) if event == "call" else None)
+    arrays.clear()
+    reused(20_000, np.float64)
+    sys.setprofile(None)
+    assert set(called) == {"reused", "_idle", "__init__"}
 
 
 def test_threads_never_share_memory():
