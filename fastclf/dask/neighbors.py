@@ -635,6 +635,9 @@ def _circles(model, found):
 class _Elector(plain.RadiusNeighborsClassifier):
     """The classifier without Dask, with methods that take, as X, votes of neighbours that workers have found."""
 
+    def _counted(self, X, call, mask, shapes):
+        return None
+
     def _circles(self, X, call, mask):
         return X
 

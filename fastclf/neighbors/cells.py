@@ -239,9 +239,9 @@ class Cells(Index):
             if distance_out is not None:
                 distance_out[some] = distance
 
-    def within(self, search, radius, indices_out, distances_out):
-        """Write all rows within the radius of each query, by ascending row. The filter answers all of them."""
-        self.plain.within(search, radius, indices_out, distances_out)
+    def within(self, search, radius, out):
+        """Find all rows within the radius of each query; see `Index.within`. The filter answers all of them."""
+        self.plain.within(search, radius, out)
 
     def _cut(self, search, k):
         """Cut the queries into blocks that fit into the memory: (number of threads, [(start, stop) of each block])."""

@@ -229,16 +229,15 @@ class Filter(Scan):
         few = 16 * index_out.shape[1] <= len(self.X)
         (super() if few else Scan(self.X, self.metric)).nearest(search, distance_out, index_out)
 
-    def within(self, search, radius, indices_out, distances_out):
-        """Write all rows within the radius of each query; without codes if the first queries find many."""
+    def within(self, search, radius, out):
+        """Find all rows within the radius of each query; without codes if the first queries find many."""
         n, within = len(search.queries), super().within
         if n <= 2 * _FIRST_QUERIES or not self._multiplies(n):
-            within(search, radius, indices_out, distances_out)
+            within(search, radius, out)
             return
         for part in slice(0, _FIRST_QUERIES), slice(_FIRST_QUERIES, n):
-            distances = None if distances_out is None else distances_out[part]
-            within(search.of(part), radius_of(radius, part), indices_out[part], distances)
-            if sum(map(len, indices_out[:_FIRST_QUERIES])) > _MANY_HITS * _FIRST_QUERIES * len(self.X):
+            within(search.of(part), radius_of(radius, part), out.of(part))
+            if out.size() > _MANY_HITS * _FIRST_QUERIES * len(self.X):
                 within = Scan(self.X, self.metric).within
 
     def _most_queries(self, k):

@@ -9,7 +9,8 @@ import numpy as np
 from .._csr import Csr, as_scipy
 from .._threads import advance, n_threads, ranges, run
 from . import _custom_scan as kernels
-from .search import NO_ROW, Heaps, Hits, Index, Search, put_hits, radius_of, require_full
+from .hits import Hits
+from .search import NO_ROW, Heaps, Index, Search, radius_of, require_full
 
 SIGNATURE = "double (const double *query, const double *row, ptrdiff_t d, void *user_data)"
 
@@ -196,7 +197,7 @@ class Pivots(Index):
 
         run(answer, range(len(search.queries)), self._threads(search))
 
-    def within(self, search, radius, indices_out, distances_out):
+    def within(self, search, radius, out):
         def answer(i):
             rows, distances, rest, bound = yield from self._begin_query(search, i)
             reach = radius_of(radius, i)
@@ -207,7 +208,7 @@ class Pivots(Index):
             near = distances <= reach
             rows, distances = rows[near], distances[near]
             order = np.argsort(rows)
-            put_hits(i, rows[order], distances[order], indices_out, distances_out)
+            out.put(i, rows[order], distances[order])
             advance(search.progress, len(self.X))
 
         run(answer, range(len(search.queries)), self._threads(search))

@@ -8,8 +8,9 @@ from .. import _simd
 from .._aligned import aligned
 from .._state_table import DeclaredState, declare
 from .._validation import as_float64
+from .hits import Hits
 from .metrics import Metric, MetricOf, names_with
-from .search import Heaps, Hits, Index, Search
+from .search import Heaps, Index, Search
 
 kernels = _simd.load("neighbors._formula_scan")
 

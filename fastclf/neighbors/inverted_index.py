@@ -8,9 +8,10 @@ from .. import _simd
 from .._csr import Csr, ascends
 from .._state_table import Array, DeclaredState, Instance, Starts, declare, require_positions
 from .._threads import ranges
+from .hits import Hits
 from .metrics import MetricOf, names_with
 from .scan import require_norms
-from .search import Heaps, Hits, Index, Search
+from .search import Heaps, Index, Search
 
 kernels = _simd.load("neighbors._inverted_scan")
 

@@ -14,9 +14,10 @@ from .._aligned import aligned
 from .._state_table import Array, SizeOf, declare
 from .._threads import Progress, advance, n_threads, ranges, run
 from . import _kdtree_build
+from .hits import Hits, Lists, by_query
 from .metrics import MetricOf, names_with
 from .scan import Scan
-from .search import Heaps, Hits, put_hits, radius_of, require_full
+from .search import Heaps, radius_of, require_full
 
 kernels = _simd.load("neighbors._kdtree_search")
 
@@ -204,8 +205,8 @@ class Tree(Scan):
         threads, blocks = self._cut(search, 16 * index_out.shape[1], search.memory)
         run(walk, blocks, threads)
 
-    def within(self, search, radius, indices_out, distances_out):
-        """Write all rows within the radius of each query, by ascending row; see `Index.within`.
+    def within(self, search, radius, out):
+        """Find all rows within the radius of each query; see `Index.within`.
 
         Queries with more hits than the buffer can hold are answered by a scan in the end, which is then as fast as the
         tree.
@@ -225,10 +226,11 @@ class Tree(Scan):
                     crowded.append(start + state.order[done])
                     state.position[0] = done = done + 1
                 elif outcome != kernels.PAUSED:
-                    rows, distances, ends = hits.by_query(n_kept)
+                    hits.keep(n_kept)
+                    rows, distances, begins = yield from by_query(hits.calls, stop - start, True)
                     for i in state.order[done:n_begun]:
-                        part = slice(ends[i - 1] if i else 0, ends[i])
-                        put_hits(start + i, rows[part].copy(), distances[part].copy(), indices_out, distances_out)
+                        part = slice(begins[i], begins[i + 1])
+                        out.put(start + i, rows[part].copy(), distances[part].copy())
                     done = n_begun
                     state.position[2:] = 0
                 yield
@@ -239,10 +241,10 @@ class Tree(Scan):
         unwatched = Progress(0, "")
         for first in range(0, len(crowded), 64):
             some = np.array(crowded[first : first + 64])
-            rows, distances = np.empty((2, len(some)), object)
-            some_radius = radius_of(radius, some)
-            super().within(search.of(some)._replace(progress=unwatched), some_radius, rows, distances)
-            put_hits(some, rows, distances, indices_out, distances_out)
+            found = Lists.empty(len(some), out.measured)
+            super().within(search.of(some)._replace(progress=unwatched), radius_of(radius, some), found)
+            for i, rows in enumerate(found.indices):
+                out.put(some[i], rows, found.distances[i] if out.measured else None)
 
     def _cut(self, search, bytes_per_query, memory):
         """Cut the queries into blocks that fit into `memory` MB: (number of threads, [(start, stop) of each block])."""

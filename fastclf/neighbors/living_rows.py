@@ -13,9 +13,10 @@ import numpy as np
 from .._state_table import Array, DeclaredState, Instance, SizeOf, declare, or_none, where
 from .._threads import advance, aside_if_many, copy_rows, n_threads, rows_at, run
 from .choose_index import Maker
+from .hits import Lists
 from .metrics import MetricOf, names_with, numbered
 from .scan import Scan
-from .search import Heaps, kernels, put_hits, radius_of, require_full
+from .search import Heaps, kernels, radius_of, require_full
 
 # The largest number of queries in a block. For each block of queries all segments of rows are searched.
 _BLOCK_QUERIES = 1 << 14
@@ -287,10 +288,10 @@ class Segments(DeclaredState):
         single = self._single()
         (self._nearest if single is None else single.nearest)(search, distance_out, index_out)
 
-    def within(self, search, radius, indices_out, distances_out):
-        """Write all rows within the radius of each query; see `Index.within`."""
+    def within(self, search, radius, out):
+        """Find all rows within the radius of each query; see `Index.within`."""
         single = self._single()
-        (self._within if single is None else single.within)(search, radius, indices_out, distances_out)
+        (self._within if single is None else single.within)(search, radius, out)
 
     def _nearest(self, search, distance_out, index_out):
         """Search all segments for one block of queries after another, and merge the results.
@@ -324,19 +325,19 @@ class Segments(DeclaredState):
         heaps.index[cut] = self._rows(heaps.index[cut])
         yield
 
-    def _within(self, search, radius, indices_out, distances_out):
+    def _within(self, search, radius, out):
         """Search by radius: for each block of queries all segments are searched, and their hits concatenated."""
         parts = self._allowed_parts(search.allowed)
         size = fit_in(search.memory / 4, self.row_bytes, 1024)
         for start in range(0, len(search.queries), size):
             block, found = search.of(slice(start, start + size)), []
             for first, part, here, _ in self._ask_parts(block, parts):
-                rows, distances = np.empty((2, len(block.queries)), object)
-                part.within(here, radius_of(radius, slice(start, start + size)), rows, distances)
-                found.append(zip(rows + first, distances))
+                lists = Lists.empty(len(block.queries))
+                part.within(here, radius_of(radius, slice(start, start + size)), lists)
+                found.append(zip(lists.indices + first, lists.distances))
             for i, pieces in enumerate(zip(*found), start):
                 rows, distances = map(np.concatenate, zip(*pieces))
-                put_hits(i, self._rows(rows), distances, indices_out, distances_out)
+                out.put(i, self._rows(rows), distances)
 
     def _ask_parts(self, block, parts):
         """For each segment of rows, yield (place of its first row, index, Search, number of rows that may be found)."""

@@ -7,8 +7,9 @@ import numpy as np
 from .. import _simd
 from .._aligned import aligned
 from .._state_table import declare
+from .hits import Hits
 from .metrics import MetricOf, names_with
-from .search import Heaps, Hits, Index, Search
+from .search import Heaps, Index, Search
 
 kernels = _simd.load("neighbors._missing_scan")
 

@@ -9,8 +9,9 @@ from .._exceptions import of_column
 from .._state_table import Array, DeclaredState, Instance, SizeOf, Value, declare, or_none
 from .._threads import ranges
 from .._validation import as_array, as_matrix, require_integer, require_matrix
+from .hits import Hits
 from .metrics import MetricOf, names_with
-from .search import FEW_QUERIES, Heaps, Hits, Index, Search
+from .search import FEW_QUERIES, Heaps, Index, Search
 
 kernels = _simd.load("neighbors._bits_scan")
 

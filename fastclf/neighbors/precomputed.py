@@ -9,8 +9,9 @@ from .._state_table import DeclaredState, declare
 from .._threads import advance, ranges
 from .._validation import as_matrix
 from . import _precomputed_scan as kernels
+from .hits import Hits
 from .metrics import MetricOf, names_with
-from .search import Heaps, Hits, Index, Search, put_hits, radius_of
+from .search import Heaps, Index, Search, radius_of
 
 # SciPy's sparse formats that keep explicit zeros, which are distances of 0.
 _FORMATS = ("csr", "csc", "coo", "lil")
@@ -90,16 +91,16 @@ class Precomputed(Index):
                 distance_out[start:stop] = distance[chosen]
             advance(search.progress, len(count) * len(self.X))
 
-    def within(self, search, radius, indices_out, distances_out):
+    def within(self, search, radius, out):
         if not isinstance(search.queries, Csr):
-            super().within(search, radius, indices_out, distances_out)
+            super().within(search, radius, out)
             return
         for start, part, row, index, distance in self._entries(search):
             near = distance <= radius_of(radius, start + row)
             row, index, distance = row[near], index[near], distance[near]
             ends = np.cumsum(np.bincount(row, minlength=len(part.queries)))
             for i, (first, last) in enumerate(zip([0, *ends], ends)):
-                put_hits(start + i, index[first:last].copy(), distance[first:last].copy(), indices_out, distances_out)
+                out.put(start + i, index[first:last].copy(), distance[first:last].copy())
             advance(search.progress, len(ends) * len(self.X))
 
     def _entries(self, search):

@@ -119,7 +119,23 @@ class RadiusNeighborsClassifier(LabelledRows, RadiusVoters, Classifier):
 
     def _elected(self, X, call, mask):
         """A pair: the shares of votes, (n_queries, n_classes), per output; a mask of the queries without neighbours."""
-        n, circles = self._circles(X, call, mask)
+        shares = self._counted(X, call, mask, [len(classes) for classes in self._classes])
+        if shares is None:
+            shares, outlier = self._shares(*self._circles(X, call, mask))
+        else:
+            total = shares[0].sum(axis=1)
+            outlier = total == 0
+            for share in shares:
+                share /= np.where(outlier, 1, total)[:, None]
+        if outlier.any() and self.outlier_label_ is None:
+            raise ValueError(
+                f"No neighbors found for test samples {np.flatnonzero(outlier)}, you can try using larger radius,"
+                " giving a label for outliers, or considering removing them from your dataset."
+            )
+        return shares, outlier
+
+    def _shares(self, n, circles):
+        """What `_elected` returns, from the votes of all neighbours of n queries, given as Circles."""
         shares = [np.zeros((n, len(classes))) for classes in self._classes]
         outlier = np.zeros(n, bool)
         for circle in circles:
@@ -130,11 +146,6 @@ class RadiusNeighborsClassifier(LabelledRows, RadiusVoters, Classifier):
                 places = circle.query * share.shape[1] + codes[circle.row]
                 votes = np.bincount(places, circle.votes, minlength=len(total) * share.shape[1])
                 share[circle.start : stop] = votes.reshape(len(total), -1) / total
-        if outlier.any() and self.outlier_label_ is None:
-            raise ValueError(
-                f"No neighbors found for test samples {np.flatnonzero(outlier)}, you can try using larger radius,"
-                " giving a label for outliers, or considering removing them from your dataset."
-            )
         return shares, outlier
 
     def _warn_of_strange_labels(self, outlier):

@@ -6,6 +6,7 @@ import numpy as np
 
 from .._described import described
 from .._threads import repeated
+from .hits import Counts, Lists
 from .living_rows import fit_in
 from .own_neighbors import as_neighbors, as_pair
 from .searches import RadiusSearch
@@ -52,6 +53,21 @@ class RadiusVoters(Weighted, RadiusSearch):
         search = self._ask(X, call, mask)
         return len(search.queries), self._search(search)
 
+    def _counted(self, X, call, mask, shapes):
+        """Check X and the mask; return for each output the number of neighbours of each class, by query.
+
+        `shapes` has the number of classes of each output. None if votes are not counts of neighbours.
+        """
+        self._require_fitted()
+        self._check_voting()
+        if "radius_neighbors" in self._own_methods or self.weights != "uniform" or self._weight is not None:
+            return None
+        search = self._ask(X, call, mask)
+        counts = Counts(list(self._codes.T), [np.zeros((len(search.queries), n)) for n in shapes])
+        with search.progress:
+            self._scan.within(search, float(self.radius), counts)
+        return counts.counts
+
     def _search(self, search):
         """Yield a Circle per block of queries; to limit memory, blocks are small if queries have many neighbours."""
         n, radius = len(search.queries), float(self.radius)
@@ -59,13 +75,11 @@ class RadiusVoters(Weighted, RadiusSearch):
         with search.progress:
             while start < n:
                 part = search.of(slice(start, start + size))
-                index, distance = np.empty((2, len(part.queries)), object)
-                if self.weights == "uniform":
-                    distance = None
-                self._scan.within(part, radius, index, distance)
-                yield self._weighed(start, index, distance)
-                start += len(index)
-                most = max(most, 2 * max(map(len, index)))
+                found = Lists.empty(len(part.queries), self.weights != "uniform")
+                self._scan.within(part, radius, found)
+                yield self._weighed(start, found.indices, found.distances)
+                start += len(part.queries)
+                most = max(most, 2 * max(map(len, found.indices)))
                 size = min(4 * size, fit_in(search.memory / 3, 64 * most, _BLOCK_QUERIES))
 
     def _weighed(self, start, index, distance):

@@ -87,6 +87,7 @@ class ProductPass(Pass):
         "most_row",
         "pays",
         "sums",
+        "sure",
         "whole",
     )
 
@@ -102,10 +103,11 @@ class ProductPass(Pass):
                 self.centred[:n][rows] = apart
                 self.half[rows] = 0.5 * np.einsum("ij,ij->i", apart, apart)
         # (1,) intc: whether the numbers of queries, and of rows so far, are whole and small
-        self.whole = np.array([whole and found.k > 0 and self.half.max() < kernels.MOST_HALF], np.intc)
+        self.whole = np.array([whole and self.half.max() < kernels.MOST_HALF], np.intc)
         # whether the next rows are screened by products: not if too many distances had to be computed
         self.pays = bool(self.half.max() < _LARGEST_HALF)
         self.floor = np.full(padded, np.inf, np.float32)
+        self.sure = None if found.k or found.measured else np.empty(n)
         self.most, self.most_row = np.full((n, k), np.inf), np.zeros((n, k), np.intp)
         capacity = _list_capacity(k)
         self.list_size = np.zeros(n, np.intp)

@@ -28,9 +28,6 @@ _BLOCK_QUERIES, _FEW_ROWS, _MORE_QUERIES = 1024, 64, 4096
 # coordinate takes a power (20 ns).
 _BLOCK_NUMBERS = 1 << 18
 
-# The largest number of queries in a block of a search by radius, which holds all hits of the block in memory.
-_RADIUS_QUERIES = 64
-
 # A block of at most this number of queries is compared with rows of X in place. For larger blocks, rows are first
 # copied into a panel, which costs as much as screening them for 3 queries.
 FEW_QUERIES = 2
@@ -64,10 +61,6 @@ class Search(NamedTuple):
         self_row = None if self_row is None else self_row[chosen]
         first = first + chosen.start if isinstance(chosen, slice) else first
         return Search(queries[chosen], self_row, *others, first)
-
-
-# The number of queries of a search by radius whose hits are copied between two checks for Ctrl-C.
-_FEW_HITS = 64
 
 
 class Heaps:
@@ -114,61 +107,6 @@ class Heaps:
             yield
 
 
-# The number of different numbers of 16 bits.
-_SHORT = 1 << 16
-
-
-class Hits:
-    """All rows within a radius of each query of a block, among the rows that one thread has searched.
-
-    A kernel writes hits into the columns of a buffer, in any order; `keep` moves them from the buffer to `calls`.
-    """
-
-    __slots__ = ("calls", "distance", "first_rows", "most_rows", "query", "row", "tau")
-
-    k = 0  # the number of neighbours wanted; 0 tells kernels that all rows within a radius are wanted
-
-    def __init__(self, n_queries, radius, capacity, unit=1):
-        # the largest number of rows in a range whose hits fit the buffer, even if each row is a hit of each query
-        self.most_rows = max(unit, capacity // n_queries // unit * unit)
-        self.first_rows, capacity = self.most_rows, max(capacity, self.most_rows * n_queries)
-        self.tau = np.full(n_queries, radius, np.float64)  # (n_queries,) float64: the radius of each query
-        # (capacity,) intp each: for each hit in the buffer, which is a row within a query's radius, the numbers of
-        # query and row
-        self.query, self.row = np.empty((2, capacity), np.intp)
-        # (capacity,) float64: for each hit in the buffer the distance between its query and its row
-        self.distance = np.empty(capacity)
-        # the hits of each kernel call that found some: (row numbers, distances, where those of each query end), the
-        # first two sorted by query and then by row
-        self.calls = []
-
-    def by_query(self, n_hits):
-        """(rows, distances, ends): the hits in the buffer, sorted by query and then by row.
-
-        The hits of query i end before ends[i].
-        """
-        query, row, distance = self.query[:n_hits], self.row[:n_hits], self.distance[:n_hits]
-        ends = np.cumsum(np.bincount(query, minlength=len(self.tau)))
-        if len(self.tau) <= _SHORT:
-            # numbers of 16 bits are sorted in a fraction of the time; most kernels find each query's rows in order
-            order = np.argsort(query.astype(np.uint16), kind="stable")
-            rows = row[order]
-            ordered = np.append(False, rows[1:] > rows[:-1])
-            ordered[np.append(0, ends[:-1][ends[:-1] < n_hits])] = True
-            if ordered.all():
-                return rows, distance[order], ends
-        # an unstable sort is enough, because the sorted numbers, each made from a hit's query and row, are all
-        # different (and fit 64 bits)
-        order = np.argsort(query * (int(row.max(initial=0)) + 1) + row)
-        return row[order], distance[order], ends
-
-    def keep(self, n_hits):
-        """Called after each kernel call: move the hits from the buffer to `calls`."""
-        if n_hits:
-            rows, distances, ends = self.by_query(n_hits)
-            self.calls.append((rows, distances, [0, *ends.tolist()]))
-
-
 class Index(DeclaredState):
     """Rows X and a way to search them by a metric. An Index does not change after its construction.
 
@@ -211,41 +149,26 @@ class Index(DeclaredState):
         plan = self._plan(search, self._query_bytes(k), self._most_queries(k), search.memory)
         self._run(search, plan, partial(Heaps.of, distance_out, index_out), finish)
 
-    def within(self, search, radius, indices_out, distances_out):
-        """Write all rows within the radius of each query, by ascending row.
+    def within(self, search, radius, out):
+        """Find all rows within the radius of each query.
 
         Parameters
         ----------
         search : Search
         radius : float, or ndarray of shape (n_queries,), float64
-        indices_out : ndarray of shape (n_queries,), object
-            Each item becomes an array of shape (n_found,), intp.
-        distances_out : ndarray of shape (n_queries,), object; or None
-            Each item becomes an array of shape (n_found,), float64. None: the distances are not wanted.
+        out : Lists or Counts
+            Takes the rows of each query.
         """
         memory = search.memory / 2
-        capacity = max(1, int(min(1 << 18, memory * 1e6 / n_threads(search.n_jobs) / 80)))
+        bytes_of_thread = memory * 1e6 / n_threads(search.n_jobs)
+        capacity = max(1, int(min(1 << 18, bytes_of_thread / 80)))
 
         def begin(start, stop, first=True):
-            return Hits(stop - start, radius_of(radius, slice(start, stop)), capacity, self.unit)
+            return out.buffer(stop - start, radius_of(radius, slice(start, stop)), capacity, self.unit)
 
-        def finish(start, stop, found):
-            calls = [call for hits in found for call in hits.calls]
-            # a call without hits, so that there is one
-            calls = calls or [(np.empty(0, np.intp), np.empty(0), [0] * (stop - start + 1))]
-            for which, out in enumerate((indices_out, distances_out)):
-                if out is None:
-                    continue
-                arrays = [(call[which], call[2]) for call in calls]
-                for i in range(stop - start):
-                    pieces = [values[ends[i] : ends[i + 1]] for values, ends in arrays if ends[i] < ends[i + 1]]
-                    # an array of its own, so that no query's hits keep those of others in memory
-                    out[start + i] = np.concatenate(pieces or [arrays[0][0][:0]])
-                    if i % _FEW_HITS == 0:
-                        yield
-
-        most = max(1, min(capacity // self.unit, _RADIUS_QUERIES))
-        self._run(search, self._plan(search, 256 + self._query_bytes(0), most, memory), begin, finish)
+        most = max(1, min(capacity // self.unit, out.most_queries(len(self.X), bytes_of_thread)))
+        plan = self._plan(search, 256 + self._query_bytes(0), most, memory)
+        self._run(search, plan, begin, out.finish)
 
     def _run(self, search, plan, begin, finish):
         """Answer all queries. Threads take blocks of queries or, if there are few queries, parts of the rows.
@@ -348,13 +271,6 @@ def require_radius(radius, least, n_queries=None):
 def radius_of(radius, chosen):
     """The radius of the queries that `chosen` (a slice, a number or numbers) selects."""
     return radius[chosen] if np.ndim(radius) else radius
-
-
-def put_hits(i, rows, distances, indices_out, distances_out):
-    """Write the hits of query i into the arrays of a search by radius; i may be a slice or array of queries, too."""
-    indices_out[i] = rows
-    if distances_out is not None:
-        distances_out[i] = distances
 
 
 def require_full(index, fewer=False):

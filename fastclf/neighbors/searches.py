@@ -6,6 +6,7 @@ from .._sklearn_bases import joins
 from .._threads import aside_if_many
 from .._validation import described, require_truth
 from .base import Neighbors
+from .hits import Lists
 from .search import require_radius
 
 _MODES = ("connectivity", "distance")
@@ -129,9 +130,10 @@ class RadiusSearch(Neighbors):
         return_distance = require_truth("return_distance", return_distance)
         if sort_results and not return_distance:
             raise ValueError("return_distance must be True if sort_results is True.")
-        indices, distances = (np.empty(len(search.queries), dtype=object) for _ in range(2))
+        found = Lists.empty(len(search.queries), return_distance)
         with search.progress:
-            self._scan.within(search, radius, indices, distances if return_distance else None)
+            self._scan.within(search, radius, found)
+        indices, distances = found.indices, found.distances
         if sort_results:
             for i, found in enumerate(zip(indices, distances)):
                 order = np.lexsort(found)

@@ -19,20 +19,24 @@
 #
 # and if k rows have s - 2 e |x|^2 >= m, the k nearest rows have s >= m - 2 e |q|^2 - 2 t. Rows whose score is below the
 # larger limit, the floor of a query, are not measured. A search by radius has the first limit alone, and measures rows
-# at once. Rows and queries must have squares below 1e37, so that no score is infinite; a panel with a larger row is
-# measured.
+# at once; if no distances are wanted, it takes rows without measuring them that are within the radius tau for sure:
+#
+#     s - 2 e |x|^2 >= (1/2 + e) |q|^2 - tau^2 / 2 + t
+#
+# Rows and queries must have squares below 1e37, so that no score is infinite; a panel with a larger row is measured.
 #
 # If the numbers of rows, queries and c are whole, many rows may be equally far, but these sums are exact: e and t are
 # 0. Rows come by ascending number, and of equally far ones the first are the neighbours, so that a row must be nearer
 # than the k-th row known: only rows whose score is above the floor are measured. From the first panel with a number
-# that is not whole, or a square of 2^21 or more, the limits with e and t count.
+# that is not whole, or a square of 2^21 or more, the limits with e and t count. In a search by radius of whole numbers
+# exactly the rows above the floor are hits.
 from cython cimport floating
-from libc.math cimport fabs, rint
+from libc.math cimport fabs, floor as whole_part, rint, sqrt
 
 from neighbors._measure cimport measure, measure_waiting
 from neighbors._metrics cimport euclidean_t
 from neighbors._panel_layout cimport ROWS_F, pack
-from neighbors._search cimport search_t
+from neighbors._search cimport search_t, take
 from _vector cimport LANES_F, at_most_f, fmadd_f, lowest_bit, require, spread_f, vec_f
 from fastclf._heap cimport push
 
@@ -57,6 +61,8 @@ ctypedef struct products_t:
     double error               # e
     double tiny                # t
     float* floor               # (n_queries,): the least score of a row that is listed; infinity for padding queries
+    # (n_queries,): the least s - 2 e |x|^2 of a row that is taken without being measured; NULL: all are measured
+    double* sure
     double* most               # (n_queries, k): a heap of 2 e |x|^2 - s for the k listed rows for which this is least
     Py_ssize_t* most_row       # (n_queries, k): their rows
     Py_ssize_t capacity
@@ -75,6 +81,7 @@ cdef inline int fill_products(products_t* p, const search_t* s, state) except -1
     cdef const double[::1] half = state.half
     cdef int[::1] whole = state.whole
     cdef float[::1] floor = state.floor
+    cdef double[::1] sure = state.sure
     cdef double[:, ::1] most = state.most
     cdef Py_ssize_t[:, ::1] most_row = state.most_row, row = state.list_row
     cdef Py_ssize_t[::1] size = state.list_size
@@ -85,6 +92,7 @@ cdef inline int fill_products(products_t* p, const search_t* s, state) except -1
     require(panel.size >= ROWS_F * s.d)
     require(sums.shape[1] == ROWS_F and sums.shape[0] >= (SCREEN_ROWS if s.d <= COLUMNS else query.shape[0]))
     p.centre, p.query, p.half, p.floor, p.whole = &centre[0], &query[0, 0], &half[0], &floor[0], &whole[0]
+    p.sure = NULL if sure is None else &sure[0]
     p.error, p.tiny = (1.6 * s.d + 24) * 6e-8, (s.d + 8) * 1e-36
     p.most, p.most_row = &most[0, 0], &most_row[0, 0]
     p.capacity, p.size, p.row, p.score = row.shape[1], &size[0], &row[0, 0], &score[0, 0]
@@ -153,6 +161,16 @@ cdef inline void lift(
     cdef double tau = s.tau[query] if metric.squared else s.tau[query] * s.tau[query]
     cdef double half = p.half[query], least
     cdef Py_ssize_t worst = query * s.k
+    if p.whole[0] and s.k == 0:
+        # the largest whole number whose root, as it is rounded, is within the radius
+        tau = whole_part(tau)
+        if not metric.squared:
+            tau += sqrt(tau + 1) <= s.tau[query]
+            tau -= sqrt(tau) > s.tau[query]
+        p.floor[query] = <float> max(half - 0.5 * tau - 0.25, -2.0 * MOST_WHOLE)
+        if p.sure != NULL:
+            p.sure[query] = -2.0 * MOST_WHOLE
+        return
     if p.whole[0]:
         least = half - 0.5 * rint(tau)
         # a row at distance tau is a neighbour, too, unless the k-th row known has this distance and a smaller number
@@ -160,6 +178,9 @@ cdef inline void lift(
             least -= 0.25
         p.floor[query] = <float> max(max(least, -p.most[worst]), -2.0 * MOST_WHOLE)
         return
+    if p.sure != NULL:
+        least = (1 + 2 * p.error) * half - 0.5 * tau + p.tiny
+        p.sure[query] = least + 1.5e-7 * fabs(least) + p.tiny
     least = (1 - 2 * p.error) * half - 0.5 * tau - p.tiny
     if s.k:
         least = max(least, -p.most[worst] - 4 * p.error * half - 2 * p.tiny)
@@ -201,8 +222,12 @@ cdef inline void list_row(
     if (s.allowed != NULL and not s.allowed[row]) or (s.self_row != NULL and s.self_row[query] == row):
         return
     if s.k == 0:
-        measure(metric, s, X, row, query)
-        p.n_measured += 1
+        if p.sure != NULL and <double> score - gap >= p.sure[query]:
+            measure_waiting(metric, s, X)  # these rows come before this one
+            take(s, s.tau[query], row, query)
+        else:
+            measure(metric, s, X, row, query)
+            p.n_measured += 1
         return
     if p.size[query] == p.capacity:
         shorten(metric, s, p, X, query, row)

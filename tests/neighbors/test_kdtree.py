@@ -14,6 +14,7 @@ from fastclf import _simd
 from fastclf._threads import Progress
 from fastclf.neighbors import _kdtree_build, kdtree
 from fastclf.neighbors.admit import resolve_metric
+from fastclf.neighbors.hits import Lists
 from fastclf.neighbors.kdtree import Tree
 from fastclf.neighbors.scan import Scan
 from fastclf.neighbors.search import Search
@@ -58,9 +59,9 @@ def nearest(index, Q, k, **limits):
 
 def within(index, Q, radius, **limits):
     """A list with (indices, distances) for each query."""
-    indices, distances = np.empty((2, len(Q)), object)
-    index.within(asked(index, Q, **limits), radius, indices, distances)
-    return list(zip(indices, distances))
+    found = Lists.empty(len(Q))
+    index.within(asked(index, Q, **limits), radius, found)
+    return list(zip(found.indices, found.distances))
 
 
 def assert_same(got, expected):
@@ -345,7 +346,7 @@ def test_memory_of_a_search_is_bounded(rng, n_jobs):
     # objects that are created once, such as the pool of threads, are not counted
     nearest(tree, Q[:2000], 5, n_jobs=n_jobs)
     distances, indices = np.empty((30_000, 50)), np.empty((30_000, 50), np.intp)
-    hits = np.empty(50, object)
+    hits = Lists.empty(50, measured=False)
     for answer in (distances, None):
         tracemalloc.start()
         tree.nearest(asked(tree, Q, n_jobs=n_jobs, memory=8), answer, indices)
@@ -353,8 +354,8 @@ def test_memory_of_a_search_is_bounded(rng, n_jobs):
         tracemalloc.stop()
         assert used < 8e6
     tracemalloc.start()
-    tree.within(asked(tree, Q[:50], n_jobs=n_jobs, memory=8), 99.0, hits, None)
-    used = tracemalloc.get_traced_memory()[1] - sum(found.nbytes for found in hits)
+    tree.within(asked(tree, Q[:50], n_jobs=n_jobs, memory=8), 99.0, hits)
+    used = tracemalloc.get_traced_memory()[1] - sum(found.nbytes for found in hits.indices)
     tracemalloc.stop()
     assert used < 8e6
 
@@ -378,13 +379,14 @@ WORK_FOR_LONG = """
 import sys, time
 import numpy as np
 from fastclf.neighbors.admit import resolve_metric
+from fastclf.neighbors.hits import Lists
 from fastclf.neighbors.kdtree import Tree
 from fastclf.neighbors.search import Search
 from fastclf._threads import Progress
 X = np.random.default_rng(0).standard_normal((300_000, 8), dtype=np.float32)
 tree = Tree(X, resolve_metric("minkowski", 3))
 search = Search(X, None, None, Progress(1, "search"), {n_jobs})
-indices, hits = np.empty((300_000, 100), np.intp), np.empty(300_000, object)
+indices, hits = np.empty((300_000, 100), np.intp), Lists.empty(300_000, measured=False)
 print("ready", flush=True)
 try:
     while True:
@@ -401,8 +403,8 @@ except KeyboardInterrupt:
     [
         "Tree(X, tree.metric, n_jobs={n_jobs})",
         "tree.nearest(search, None, indices)",
-        "tree.within(search, 1.0, hits, None)",
-        "tree.within(search, 9.0, hits, None)",
+        "tree.within(search, 1.0, hits)",
+        "tree.within(search, 9.0, hits)",
     ],
 )
 def test_ctrl_c_ends_work_at_once(n_jobs, work):

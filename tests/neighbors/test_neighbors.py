@@ -313,6 +313,32 @@ def test_a_radius_search_is_the_same_in_any_cut(rng, monkeypatch):
             np.testing.assert_array_equal(got[1][i], expected[1][i])
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", ["numbers", "whole", "a few not whole"])
+def test_rows_at_exactly_the_radius_are_found_with_and_without_distances(rng, kind, dtype, metric):
+    X, Q = rng.standard_normal((2, 900, 12)).astype(dtype)
+    if kind != "numbers":
+        X, Q = np.rint(3 * X), np.rint(3 * Q)
+    if kind == "a few not whole":
+        X[500:503, 4] += 0.25
+    Q, y = Q[:200], rng.integers(3, size=len(X))
+    D = reference.fast_distances(X, Q, metric)
+    for radius in (*np.sort(D, axis=None)[[0, 999, 40_000]], np.inf):
+        options = {"radius": float(radius), "metric": metric, "algorithm": "brute"}
+        model = NearestNeighbors(**options).fit(X)
+        distances, indices = model.radius_neighbors(Q)
+        shares = RadiusNeighborsClassifier(**options, outlier_label=0).fit(X, y).predict_proba(Q)
+        for found, far, alone, share, row in zip(
+            indices, distances, model.radius_neighbors(Q, return_distance=False), shares, D, strict=True
+        ):
+            np.testing.assert_array_equal(found, np.flatnonzero(row <= radius))
+            np.testing.assert_array_equal(alone, found)
+            np.testing.assert_array_equal(far, row[found])
+            if len(found):
+                np.testing.assert_array_equal(share, np.bincount(y[found], minlength=3) / len(found))
+
+
 def test_a_graph_holds_the_neighbours(rng):
     X = rng.standard_normal((40, 3))
     model = NearestNeighbors(n_neighbors=4, radius=1.0).fit(X)
