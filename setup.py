@@ -71,9 +71,12 @@ SAME_AT_V3 = {
 # The kernels that -O3 makes larger by up to two thirds, but not faster: their loops are written with vectors.
 LIGHTER = {
     "naive_bayes._joints",
+    "neighbors._bits_scan",
     "neighbors._cells_search",
     "neighbors._code_scan",
+    "neighbors._formula_scan",
     "neighbors._kdtree_search",
+    "neighbors._missing_scan",
     "svm._pair_votes",
     "svm._small_pairs",
     "svm._smo",

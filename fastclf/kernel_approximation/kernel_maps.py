@@ -12,6 +12,7 @@ from .._validation import as_float64, as_random_state, described, require_choice
 from ..kernels.gamma import gamma_of
 from ..linear_model.scores import arranged_for, linear_scores, over_parts
 from ..preprocessing.base import FeatureMap
+from ..sums.screens import Cosines, takes_cosines
 
 kernels = _simd.load("linear_model._scores")
 
@@ -72,7 +73,8 @@ class RBFSampler(_RandomMap):
 
     Notes
     -----
-    Each output value costs n_features multiply-adds and a cosine. A sparse X stays sparse.
+    Each output value costs n_features multiply-adds and a cosine. A sparse X stays sparse. The angles w_i x + b_i are
+    summed in float64, but those of dense rows of float32 in float32, as long as |w_i| |x| + |b_i| is at most 1024.
 
     References
     ----------
@@ -140,13 +142,30 @@ class RBFSampler(_RandomMap):
         """
         self._require_fitted()
         X = self._new_samples(X)
-        coef = arranged_for(X, self.random_weights_.T)
-        length = np.sqrt(2 / self._n_out())
+        length, dtype = np.sqrt(2 / self._n_out()), np.result_type(X.dtype, self.random_weights_.dtype)
+        if dtype == np.float32 and takes_cosines(X):
+            write = self._write_floats(Cosines(self.random_weights_.T, self.random_offset_), length)
+        else:
+            write = self._write_exact(arranged_for(X, self.random_weights_.T), length)
+        return self._transformed(X, dtype, self._n_out(), write)
 
+    def _write_exact(self, coef, length):
         def write(rows, out):
             kernels.cosines(linear_scores(rows, coef, self.random_offset_, 1), length, out)
 
-        return self._transformed(X, np.result_type(X.dtype, self.random_weights_.dtype), self._n_out(), write)
+        return write
+
+    def _write_floats(self, cosines, length):
+        """A function as `_write_exact` gives it, for dense rows of float32, most of whose angles are in float32."""
+
+        def write(rows, out):
+            far = cosines.write(np.ascontiguousarray(rows), length, out)
+            if len(far):
+                exact = np.empty((len(far), out.shape[1]), np.float32)
+                self._write_exact(arranged_for(rows, self.random_weights_.T), length)(rows[far], exact)
+                out[far] = exact
+
+        return write
 
     def _n_out(self):
         return len(self.random_offset_)

@@ -14,6 +14,10 @@
 # where the second term is for numbers that float32 rounds to 0, also where it has no subnormal numbers. A class whose
 # screen is below the largest one by more than twice this bound does not have the largest score. No class of a row with
 # NaN or infinity is certain.
+#
+# The cosines of scores, for random Fourier features, are those of the scores in float32, as long as M is at most
+# MOST_ANGLE. cos(x) = (-1)^(n+1) sin(r) with x = (n + 1/2) pi + r and |r| <= pi / 2. The Taylor polynomial of degree 13
+# gives sin(r) with a remainder below 7e-10.
 from libc.math cimport INFINITY, sqrt
 
 from _vector cimport LANES_F, at_most_f, fmadd_f, largest_f, lowest_bit, max_f, require, spread_f, sum_f, vec_f
@@ -24,6 +28,35 @@ cdef extern from "sums/screen.h" nogil:
         const float* X, Py_ssize_t ldx, const float* W, const float* b, Py_ssize_t ldb, Py_ssize_t d, Py_ssize_t width,
         float* out
     )
+
+cdef extern from * nogil:
+    """
+    /* cos(x) for |x| <= 2^12; pi is split into three parts, the first two with so few bits that their products with
+     * n + 1/2 are exact */
+    static inline vec_f cos_of_small(vec_f x)
+    {
+        static const float c[] = {1.0f / 6227020800.0f, -1.0f / 39916800.0f, 1.0f / 362880.0f, -1.0f / 5040.0f,
+                                  1.0f / 120.0f, -1.0f / 6.0f};
+        const vec_f magic = spread_f(12582912.0f);
+        vec_f shifted = fmadd_f(x, spread_f(0.318309886183790672f), spread_f(-0.5f)) + magic;
+        vec_f h = shifted - magic + 0.5f;
+        vec_f r = fmadd_f(h, spread_f(-3.140625f), x);
+        r = fmadd_f(h, spread_f(-9.67502593994140625e-4f), r);
+        r = fmadd_f(h, spread_f(-1.50995799097837643e-7f), r);
+        vec_f t = r * r, p = spread_f(c[0]);
+        for (int i = 1; i < 6; i++) p = fmadd_f(p, t, spread_f(c[i]));
+        p = fmadd_f(p * t, r, r);
+    #if LANES_F > 1
+        return (vec_f)((bits_f)p ^ (((bits_f)shifted << 31) ^ INT32_MIN));
+    #else
+        return fmodf(h - 0.5f, 2) == 0 ? -p : p;
+    #endif
+    }
+    """
+    vec_f cos_of_small(vec_f x)
+
+cdef enum:
+    MOST_ANGLE = 1024
 
 LANES = LANES_F
 ROWS = SCREEN_ROWS
@@ -73,6 +106,19 @@ cdef inline Py_ssize_t certain_class(const float* screens, Py_ssize_t width, dou
     return found
 
 
+cdef inline const float* whole_group(
+    const float* x, Py_ssize_t n_rows, Py_ssize_t d, float* copy
+) noexcept nogil:
+    """SCREEN_ROWS rows, of which the first n_rows begin at x; the last one stands for those that are not there."""
+    cdef Py_ssize_t r, j
+    if n_rows >= SCREEN_ROWS:
+        return x
+    for r in range(SCREEN_ROWS):
+        for j in range(d):
+            copy[r * d + j] = x[min(r, n_rows - 1) * d + j]
+    return copy
+
+
 def screen(const float[:, ::1] X, weights, Py_ssize_t[::1] code_out, float[::1] scratch):
     """Write the class of each dense row that certainly has the largest score, or -1 where several may have it.
 
@@ -81,7 +127,7 @@ def screen(const float[:, ::1] X, weights, Py_ssize_t[::1] code_out, float[::1] 
     """
     cdef const float[::1] W = weights.coef, b = weights.intercept
     cdef double norm = weights.norm, intercept = weights.largest
-    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], width = b.shape[0], row = 0, n_rows, r, j
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], width = b.shape[0], row = 0, n_rows, r
     cdef float* screens = &scratch[0]
     cdef float* copy = screens + SCREEN_ROWS * width
     cdef const float* x
@@ -90,15 +136,50 @@ def screen(const float[:, ::1] X, weights, Py_ssize_t[::1] code_out, float[::1] 
     with nogil:
         while row < n:
             n_rows = min(<Py_ssize_t> SCREEN_ROWS, n - row)
-            x = &X[row, 0]
-            if n_rows < SCREEN_ROWS:
-                for r in range(SCREEN_ROWS):
-                    for j in range(d):
-                        copy[r * d + j] = x[min(r, n_rows - 1) * d + j]
-                x = copy
+            x = whole_group(&X[row, 0], n_rows, d, copy)
             screen_rows(x, d, &W[0], &b[0], 0, d, width, screens)
             for r in range(n_rows):
                 code_out[row + r] = certain_class(
                     screens + r * width, width, screen_error(x + r * d, d, norm, intercept)
                 )
+            row += n_rows
+
+
+cdef inline void write_cosines(const float* angles, Py_ssize_t n, float length, float* out) noexcept nogil:
+    """Write length * cos(angle) for n angles, in an array that is long enough for whole SIMD vectors."""
+    cdef float lanes[LANES_F]
+    cdef Py_ssize_t k = 0, i
+    while k + LANES_F <= n:
+        (<vec_f*> (out + k))[0] = spread_f(length) * cos_of_small((<const vec_f*> (angles + k))[0])
+        k += LANES_F
+    if k < n:
+        (<vec_f*> lanes)[0] = spread_f(length) * cos_of_small((<const vec_f*> (angles + k))[0])
+        for i in range(n - k):
+            out[k + i] = lanes[i]
+
+
+def cosines(
+    const float[:, ::1] X, weights, float length, float[:, ::1] out, unsigned char[::1] far_out, float[::1] scratch
+):
+    """Write length * cos(score) for each row and class, or far_out[i] = 1 for a row whose M is above MOST_ANGLE.
+
+    weights: a `Cosines` of `fastclf/sums/screens.py`. scratch: as for `screen`.
+    """
+    cdef const float[::1] W = weights.coef, b = weights.intercept
+    cdef double norm = weights.norm, intercept = weights.largest
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], width = b.shape[0], row = 0, n_rows, r
+    cdef float* screens = &scratch[0]
+    cdef const float* x
+    require(W.shape[0] == d * width and width % LANES_F == 0 and d < 1 << 16 and far_out.shape[0] == n)
+    require(scratch.shape[0] >= SCREEN_ROWS * (d + width) and out.shape[0] == n and width - LANES_F < out.shape[1])
+    require(out.shape[1] <= width)
+    with nogil:
+        while row < n:
+            n_rows = min(<Py_ssize_t> SCREEN_ROWS, n - row)
+            x = whole_group(&X[row, 0], n_rows, d, screens + SCREEN_ROWS * width)
+            screen_rows(x, d, &W[0], &b[0], 0, d, width, screens)
+            for r in range(n_rows):
+                far_out[row + r] = not screen_error(x + r * d, d, norm, intercept) <= (d + 16) * 6.1e-8 * MOST_ANGLE
+                if not far_out[row + r]:
+                    write_cosines(screens + r * width, out.shape[1], length, &out[row + r, 0])
             row += n_rows

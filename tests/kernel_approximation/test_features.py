@@ -110,6 +110,25 @@ def test_random_fourier_features_are_scikit_learns(rng, make, gamma, dtype):
     np.testing.assert_array_equal(ours.get_feature_names_out(), theirs.get_feature_names_out())
 
 
+@pytest.mark.parametrize("n_components", [1, 5, 16, 33, 100])
+@pytest.mark.parametrize("scale", [1e-30, 1, 30, 1e4])
+def test_random_fourier_features_of_float32_are_those_of_float64_but_for_rounding(rng, n_components, scale):
+    X = (scale * rng.standard_normal((77, 9))).astype(np.float32)
+    model = RBFSampler(n_components=n_components, random_state=3).fit(X)
+    W, b = model.random_weights_.astype(np.float64), model.random_offset_.astype(np.float64)
+    largest = np.linalg.norm(W, axis=0).max()
+    X[7] *= np.float32(3 / scale)
+    got = model.transform(X)
+    # float64 sums the angles that may be above 1024; the eps of float32 is twice its largest rounding error
+    size = np.linalg.norm(X.astype(np.float64), axis=1) * largest + 2 * np.pi
+    error = np.finfo(np.float32).eps * (1 + np.where(size > 1030, 0, 4 * size))
+    expected = np.cos(X.astype(np.float64) @ W + b)
+    assert got.dtype == np.float32
+    assert (abs(got / np.sqrt(2 / n_components) - expected) <= error[:, None]).all()
+    for part in (slice(0, 1), slice(3, 12), slice(7, 8), slice(30, None)):
+        np.testing.assert_array_equal(model.transform(X[part]), got[part])
+
+
 def test_inner_products_of_random_fourier_features_approach_the_kernel(rng):
     X = rng.standard_normal((40, 3))
     Z = RBFSampler(gamma=0.4, n_components=20_000, random_state=0).fit_transform(X)
