@@ -105,7 +105,10 @@ class Cosines(ScreenedBy):
     """Coefficients for cosines of scores, whose sums are in float32."""
 
     def __init__(self, coef, intercept):
-        super().__init__(coef, intercept, _largest_norm(coef), float(np.abs(intercept).max()))
+        with np.errstate(over="ignore"):
+            # float32 sums d squares, and loses at most d units in the last place
+            norm = float(np.sqrt(np.einsum("ij,ij->i", coef, coef).max())) * (1 + 1e-7 * coef.shape[1])
+        super().__init__(coef, intercept, norm, float(np.abs(intercept).max()))
 
     def write(self, rows, length, out):
         """Write length * cos(score) for rows of float32; returns the rows that are too long for sums in float32."""
