@@ -539,6 +539,12 @@ class CategoricalNB(DiscreteBayes, shortcuts=True):
         new = self._new(self.category_count_)
         return [np.concatenate([known, new[:, j : j + 1]], axis=1) for j, known in enumerate(self.feature_log_prob_)]
 
+    def _tables_of_first(self, sizes):
+        """The same for the first sizes[j] categories of column j alone; the last entry is that of the last category."""
+        if (sizes > self.n_categories_).any():
+            return [table[:, :size] for table, size in zip(self._tables(), sizes)]
+        return [known[:, :size] for known, size in zip(self.feature_log_prob_, sizes)]
+
     def _new(self, counts):
         """The log probabilities (n_classes, n) of categories that no row of the fit had, for n columns' counts."""
         sizes = np.array([count.shape[1] for count in counts])
@@ -546,10 +552,10 @@ class CategoricalNB(DiscreteBayes, shortcuts=True):
         return Categorical.logs(0, totals, sizes.astype(np.float64), self._alpha)
 
     def _joint(self, X):
-        count_categories(X, self.n_jobs, type(self).__name__)
+        sizes = count_categories(X, self.n_jobs, type(self).__name__)
         joint = begin_joint(len(X), self.class_log_prior_)
         if len(X) > _FEW_ROWS:
-            add_table(joint, X, *joined_tables(self._tables()), self.n_jobs)
+            add_table(joint, X, *joined_tables(self._tables_of_first(sizes)), self.n_jobs)
             return joint
         # the entries of few rows take less time than a table of all categories; they are added up one after another
         for scores, row in zip(joint, X.astype(np.int64).tolist()):

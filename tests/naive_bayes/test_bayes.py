@@ -324,6 +324,16 @@ def test_few_rows_of_categories_have_the_bits_of_many(rng, n_classes):
         np.testing.assert_array_equal(np.concatenate(few), many)
 
 
+@pytest.mark.parametrize("most", [2, 6, 7, 8, 20])
+def test_categories_of_many_rows_have_the_probabilities_that_they_have_in_few(rng, most):
+    X, y = rng.integers(7, size=(200, 4)), rng.integers(3, size=200)
+    model = CategoricalNB(alpha=0.3, min_categories=[1, 1, 50, 1]).fit(X, y)
+    Q = rng.integers(3, size=(40, 4))
+    Q[::3, 1], Q[1::3, 2] = most, most
+    few = np.concatenate([model.predict_joint_log_proba(row) for row in Q[:, None]])
+    np.testing.assert_allclose(model.predict_joint_log_proba(Q), few, rtol=1e-13)
+
+
 @pytest.mark.parametrize("name", ["BernoulliNB", "MultinomialNB", "PoissonNB", "CategoricalNB"])
 def test_without_smoothing_a_class_that_no_row_has_yet_is_impossible(name):
     X = [[1, 2], [0, 1], [2, 1]]
