@@ -12,9 +12,9 @@ from .._validation import as_float64, as_random_state, described, require_choice
 from ..kernels.gamma import gamma_of
 from ..linear_model.scores import arranged_for, linear_scores, over_parts
 from ..preprocessing.base import FeatureMap
-from ..sums.screens import Cosines, takes_cosines
 
 kernels = _simd.load("linear_model._scores")
+screens = _simd.load("sums._screens")
 
 _KERNELS = (
     *("rbf", "linear", "poly", "polynomial", "sigmoid", "cosine"),
@@ -74,7 +74,7 @@ class RBFSampler(_RandomMap):
     Notes
     -----
     Each output value costs n_features multiply-adds and a cosine. A sparse X stays sparse. The angles w_i x + b_i are
-    summed in float64, but those of dense rows of float32 in float32, as long as |w_i| |x| + |b_i| is at most 1024.
+    summed in float64, but those of dense rows of float32 in float32, of rows that have no angle above 1024.
 
     References
     ----------
@@ -119,13 +119,16 @@ class RBFSampler(_RandomMap):
         d = columns["n_features_in_"]
         random = as_random_state(self.random_state)
         weights = random.normal(size=(d, n_components))
-        # those of a component are adjacent, as `transform` reads them for dense rows
-        laid = np.empty(weights.shape, order="C" if isinstance(rows, Csr) else "F")
-        weights = np.multiply(weights, np.sqrt(2 * gamma_of(self.gamma, rows)), out=laid)
+        if rows.dtype == np.float32:
+            laid = np.empty(weights.shape, np.float32)
+        else:
+            # `transform` reads those of a component one after the other for dense rows of float64
+            laid = weights if isinstance(rows, Csr) else np.empty(weights.shape, order="F")
+        np.multiply(weights, np.sqrt(2 * gamma_of(self.gamma, rows)), out=laid, casting="same_kind")
         offset = random.uniform(0, 2 * np.pi, size=n_components)
         return self._become(
             **columns,
-            random_weights_=weights.astype(rows.dtype, copy=False),
+            random_weights_=laid,
             random_offset_=offset.astype(rows.dtype, copy=False),
         )
 
@@ -143,8 +146,8 @@ class RBFSampler(_RandomMap):
         self._require_fitted()
         X = self._new_samples(X)
         length, dtype = np.sqrt(2 / self._n_out()), np.result_type(X.dtype, self.random_weights_.dtype)
-        if dtype == np.float32 and takes_cosines(X):
-            write = self._write_floats(Cosines(self.random_weights_.T, self.random_offset_), length)
+        if dtype == np.float32 and not isinstance(X, Csr):
+            write = self._write_floats(np.ascontiguousarray(self.random_weights_), length)
         else:
             write = self._write_exact(arranged_for(X, self.random_weights_.T), length)
         return self._transformed(X, dtype, self._n_out(), write)
@@ -155,15 +158,17 @@ class RBFSampler(_RandomMap):
 
         return write
 
-    def _write_floats(self, cosines, length):
+    def _write_floats(self, weights, length):
         """A function as `_write_exact` gives it, for dense rows of float32, most of whose angles are in float32."""
+        offset = np.ascontiguousarray(self.random_offset_, np.float32)
 
         def write(rows, out):
-            far = cosines.write(np.ascontiguousarray(rows), length, out)
-            if len(far):
-                exact = np.empty((len(far), out.shape[1]), np.float32)
-                self._write_exact(arranged_for(rows, self.random_weights_.T), length)(rows[far], exact)
-                out[far] = exact
+            far = np.empty(len(rows), np.uint8)
+            screens.cosines(np.ascontiguousarray(rows), weights, offset, length, out, far)
+            if far.any():
+                some, exact = np.flatnonzero(far), np.empty((np.count_nonzero(far), out.shape[1]), np.float32)
+                self._write_exact(arranged_for(rows, weights.T), length)(rows[some], exact)
+                out[some] = exact
 
         return write
 

@@ -27,36 +27,7 @@ def _largest_norm(coef):
         return float(np.sqrt(np.einsum("ij,ij->i", coef, coef, dtype=np.float64).max()) * (1 + 1e-9))
 
 
-class ScreenedBy:
-    """Coefficients (n_classes, d) and intercepts (n_classes,) of scores in float32.
-
-    Attributes
-    ----------
-    coef : ndarray, float32
-        The coefficients as `screen_rows` reads them (`src_cython/sums/screen.h`).
-    intercept : ndarray, float32
-        -3e38 for the classes that fill the last SIMD vector.
-    norm, largest : float
-        The largest norm of a class's coefficients, and the largest size of an intercept.
-    """
-
-    def __init__(self, coef, intercept, norm, largest):
-        n_classes, d = coef.shape
-        lanes = kernels.LANES
-        width = -(-n_classes // lanes) * lanes
-        self.norm, self.largest = norm, largest
-        self.coef = np.zeros(width * d, np.float32)
-        for start in range(0, n_classes, 2 * lanes):
-            block = self.coef[start * d : (start + 2 * lanes) * d].reshape(d, -1)
-            block[:, : n_classes - start] = coef[start : start + 2 * lanes].T
-        self.intercept = np.full(width, -3e38, np.float32)
-        self.intercept[:n_classes] = intercept
-
-    def scratch(self, d):
-        return np.empty(kernels.ROWS * (d + len(self.intercept)), np.float32)
-
-
-class Screen(ScreenedBy):
+class Screen:
     """Coefficients for choosing classes of dense rows X by scores in float32, or by exact ones where these are near.
 
     Attributes
@@ -65,16 +36,30 @@ class Screen(ScreenedBy):
         exact(rows) gives the pair (codes of the rows, a number that tells whether their scores are finite).
     as_floats : callable
         as_floats(rows) gives what is multiplied by the coefficients, rounded to float32.
+    coef : ndarray, float32
+        The coefficients as `screen_rows` reads them (`src_cython/sums/screen.h`).
+    intercept : ndarray, float32
+        -3e38 for the classes that fill the last SIMD vector.
+    norm, largest : float
+        The largest norm of a class's coefficients, and the largest size of an intercept.
     """
 
     def __init__(self, X, coef, intercept, norm, largest, exact, as_floats):
-        super().__init__(coef, intercept, norm, largest)
-        self.X, self.exact, self.as_floats = X, exact, as_floats
+        n_classes, d = coef.shape
+        lanes = kernels.LANES
+        width = -(-n_classes // lanes) * lanes
+        self.X, self.norm, self.largest, self.exact, self.as_floats = X, norm, largest, exact, as_floats
+        self.coef = np.zeros(width * d, np.float32)
+        for start in range(0, n_classes, 2 * lanes):
+            block = self.coef[start * d : (start + 2 * lanes) * d].reshape(d, -1)
+            block[:, : n_classes - start] = coef[start : start + 2 * lanes].T
+        self.intercept = np.full(width, -3e38, np.float32)
+        self.intercept[:n_classes] = intercept
 
     def choose(self, start, stop, codes):
         """Write the classes with the largest scores of rows [start, stop); return the sum of `exact`'s numbers."""
         d = self.X.shape[1]
-        scratch = self.scratch(d)
+        scratch = np.empty(kernels.ROWS * (d + len(self.intercept)), np.float32)
         rows = max(kernels.ROWS, _BLOCK_NUMBERS // d)
         return sum(self._choose(slice(i, min(i + rows, stop)), codes, scratch) for i in range(start, stop, rows))
 
@@ -99,27 +84,6 @@ def is_worth_screening(X, n_classes):
     n, d = X.shape
     many = n_classes >= _MANY_CLASSES and n * d * n_classes >= _LEAST_PRODUCTS and d < _MOST_COLUMNS
     return many and n >= _LEAST_ROWS and n * n_classes >= _LEAST_ANSWERS and not isinstance(X, Csr)
-
-
-class Cosines(ScreenedBy):
-    """Coefficients for cosines of scores, whose sums are in float32."""
-
-    def __init__(self, coef, intercept):
-        with np.errstate(over="ignore"):
-            # float32 sums d squares, and loses at most d units in the last place
-            norm = float(np.sqrt(np.einsum("ij,ij->i", coef, coef).max())) * (1 + 1e-7 * coef.shape[1])
-        super().__init__(coef, intercept, norm, float(np.abs(intercept).max()))
-
-    def write(self, rows, length, out):
-        """Write length * cos(score) for rows of float32; returns the rows that are too long for sums in float32."""
-        far = np.empty(len(rows), np.uint8)
-        kernels.cosines(rows, self, length, out, far, self.scratch(rows.shape[1]))
-        return np.flatnonzero(far)
-
-
-def takes_cosines(X):
-    """Whether `Cosines` takes rows like those of X."""
-    return not isinstance(X, Csr) and X.dtype == np.float32 and X.shape[1] < _MOST_COLUMNS
 
 
 def screen_for(X, coef, intercept, exact, as_floats=_rounded):

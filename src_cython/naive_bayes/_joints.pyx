@@ -32,6 +32,7 @@ cdef unsigned int ALL_LANES = (1 << LANES_D) - 1
 
 cdef enum:
     PART = 64  # the number of columns whose parameters are turned together
+    LOG_COLUMNS = 64  # the number of columns whose logarithms are computed together
 
 
 # The rows from start to stop of an array of log joints, log P(x, class), to which a kernel adds terms.
@@ -286,29 +287,34 @@ cdef struct counts_t:
 # Log shares: out[j, k] = log(count[k, j] + alpha[j]) - log_total[k] for column j and class k; -inf if the sum of both
 # is at most 0 or NaN
 cdef void log_shares_of(const counts_t* from_, Py_ssize_t start, Py_ssize_t stop, double* out) noexcept nogil:
-    cdef Py_ssize_t K = from_.n_classes, j = start, k, lane, n
+    cdef Py_ssize_t K = from_.n_classes, first = start, last, j, k, lane, n
     cdef const double* count
     cdef vec_d x
     cdef double* part = <double*> &x
-    while j < stop:
-        n = min(LANES_D, stop - j)
+    # counts of a class are read line by line for some columns together
+    while first < stop:
+        last = min(first + LOG_COLUMNS, stop)
         for k in range(K):
-            count = from_.count + k * from_.d + j
-            if n == LANES_D:
-                x = (<const vec_d*> count)[0]
-                x += (<const vec_d*> (from_.alpha + j))[0] if from_.alphas else spread_d(from_.alpha[0])
-            else:
-                x = spread_d(1)
+            j = first
+            while j < last:
+                n = min(<Py_ssize_t> LANES_D, last - j)
+                count = from_.count + k * from_.d + j
+                if n == LANES_D:
+                    x = (<const vec_d*> count)[0]
+                    x += (<const vec_d*> (from_.alpha + j))[0] if from_.alphas else spread_d(from_.alpha[0])
+                else:
+                    x = spread_d(1)
+                    for lane in range(n):
+                        part[lane] = count[lane] + from_.alpha[j + lane if from_.alphas else 0]
+                if at_most_d(spread_d(DBL_MIN), x) & at_most_d(x, spread_d(DBL_MAX)) == ALL_LANES:
+                    x = log_of_normal(x) - spread_d(from_.log_total[k])
+                else:
+                    for lane in range(LANES_D):
+                        part[lane] = log(part[lane]) - from_.log_total[k] if part[lane] > 0 else -INFINITY
                 for lane in range(n):
-                    part[lane] = count[lane] + from_.alpha[j + lane if from_.alphas else 0]
-            if at_most_d(spread_d(DBL_MIN), x) & at_most_d(x, spread_d(DBL_MAX)) == ALL_LANES:
-                x = log_of_normal(x) - spread_d(from_.log_total[k])
-            else:
-                for lane in range(LANES_D):
-                    part[lane] = log(part[lane]) - from_.log_total[k] if part[lane] > 0 else -INFINITY
-            for lane in range(n):
-                out[(j + lane) * K + k] = part[lane]
-        j += LANES_D
+                    out[(j + lane) * K + k] = part[lane]
+                j += LANES_D
+        first = last
 
 
 # Logarithms of absence: out[i] = log(1 - exp(min(log_there[i], 0))), for numbers (column, class) whose classes are

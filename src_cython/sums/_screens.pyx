@@ -15,17 +15,23 @@
 # screen is below the largest one by more than twice this bound does not have the largest score. No class of a row with
 # NaN or infinity is certain.
 #
-# The cosines of scores, for random Fourier features, are those of the scores in float32, as long as M is at most
-# MOST_ANGLE. cos(x) = (-1)^(n+1) sin(r) with x = (n + 1/2) pi + r and |r| <= pi / 2. The Taylor polynomial of degree 13
-# gives sin(r) with a remainder below 7e-10.
+# The cosines of scores, for random Fourier features, are those of the scores in float32, of rows that have no score
+# above MOST_ANGLE. cos(x) = (-1)^(n+1) sin(r) with x = (n + 1/2) pi + r and |r| <= pi / 2. The Taylor polynomial of
+# degree 13 gives sin(r) with a remainder below 7e-10.
+import numpy as np
+
 from libc.math cimport INFINITY, sqrt
 
-from _vector cimport LANES_F, at_most_f, fmadd_f, largest_f, lowest_bit, max_f, require, spread_f, sum_f, vec_f
+from _vector cimport LANES_F, abs_f, at_most_f, fmadd_f, largest_f, lowest_bit, max_f, require, spread_f, sum_f, vec_f
 
 cdef extern from "sums/screen.h" nogil:
     enum: SCREEN_ROWS
     void screen_rows(
         const float* X, Py_ssize_t ldx, const float* W, const float* b, Py_ssize_t ldb, Py_ssize_t d, Py_ssize_t width,
+        float* out
+    )
+    void screen_columns(
+        const float* X, Py_ssize_t ldx, const float* W, Py_ssize_t ldw, const float* b, Py_ssize_t d, Py_ssize_t width,
         float* out
     )
 
@@ -106,9 +112,7 @@ cdef inline Py_ssize_t certain_class(const float* screens, Py_ssize_t width, dou
     return found
 
 
-cdef inline const float* whole_group(
-    const float* x, Py_ssize_t n_rows, Py_ssize_t d, float* copy
-) noexcept nogil:
+cdef inline const float* whole_group(const float* x, Py_ssize_t n_rows, Py_ssize_t d, float* copy) noexcept nogil:
     """SCREEN_ROWS rows, of which the first n_rows begin at x; the last one stands for those that are not there."""
     cdef Py_ssize_t r, j
     if n_rows >= SCREEN_ROWS:
@@ -145,41 +149,58 @@ def screen(const float[:, ::1] X, weights, Py_ssize_t[::1] code_out, float[::1] 
             row += n_rows
 
 
-cdef inline void write_cosines(const float* angles, Py_ssize_t n, float length, float* out) noexcept nogil:
-    """Write length * cos(angle) for n angles, in an array that is long enough for whole SIMD vectors."""
+cdef inline bint write_cosines(const float* angles, Py_ssize_t n, float length, float* out) noexcept nogil:
+    """Write length * cos(angle) for n angles, in an array that is long enough for whole SIMD vectors.
+
+    Returns whether all angles are at most MOST_ANGLE, also those that fill the last vector.
+    """
     cdef float lanes[LANES_F]
+    cdef vec_f angle, most = spread_f(MOST_ANGLE)
     cdef Py_ssize_t k = 0, i
-    while k + LANES_F <= n:
-        (<vec_f*> (out + k))[0] = spread_f(length) * cos_of_small((<const vec_f*> (angles + k))[0])
+    cdef unsigned int all_lanes = <unsigned int> ((<unsigned long long> 1 << LANES_F) - 1), small = all_lanes
+    while k < n:
+        angle = (<const vec_f*> (angles + k))[0]
+        small &= at_most_f(abs_f(angle), most)
+        (<vec_f*> lanes)[0] = spread_f(length) * cos_of_small(angle)
+        if k + LANES_F <= n:
+            (<vec_f*> (out + k))[0] = (<vec_f*> lanes)[0]
+        else:
+            for i in range(n - k):
+                out[k + i] = lanes[i]
         k += LANES_F
-    if k < n:
-        (<vec_f*> lanes)[0] = spread_f(length) * cos_of_small((<const vec_f*> (angles + k))[0])
-        for i in range(n - k):
-            out[k + i] = lanes[i]
+    return small == all_lanes
 
 
 def cosines(
-    const float[:, ::1] X, weights, float length, float[:, ::1] out, unsigned char[::1] far_out, float[::1] scratch
+    const float[:, ::1] X, const float[:, ::1] W, const float[::1] b, float length, float[:, ::1] out,
+    unsigned char[::1] far_out
 ):
-    """Write length * cos(score) for each row and class, or far_out[i] = 1 for a row whose M is above MOST_ANGLE.
-
-    weights: a `Cosines` of `fastclf/sums/screens.py`. scratch: as for `screen`.
-    """
-    cdef const float[::1] W = weights.coef, b = weights.intercept
-    cdef double norm = weights.norm, intercept = weights.largest
-    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], width = b.shape[0], row = 0, n_rows, r
-    cdef float* screens = &scratch[0]
+    """Write length * cos(x W + b) for each row x, and far_out[i] = 1 for a row with an angle above MOST_ANGLE."""
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], K = W.shape[1], whole = K - K % (2 * LANES_F), row = 0, n_rows, r, j
+    cdef Py_ssize_t rest = 2 * LANES_F
+    # the weights of the classes after the last whole pair of SIMD vectors, with zeros for the others, their intercepts,
+    # the scores of a group of rows for all classes, and a copy of a group's rows
+    cdef float[::1] scratch = np.zeros((d + 1 + SCREEN_ROWS) * rest + SCREEN_ROWS * (whole + d), np.float32)
+    cdef float* weights = &scratch[0]
+    cdef float* begin = weights + d * rest
+    cdef float* last = begin + rest
+    cdef float* screens = last + SCREEN_ROWS * rest
+    cdef float* copy = screens + SCREEN_ROWS * whole
     cdef const float* x
-    require(W.shape[0] == d * width and width % LANES_F == 0 and d < 1 << 16 and far_out.shape[0] == n)
-    require(scratch.shape[0] >= SCREEN_ROWS * (d + width) and out.shape[0] == n and width - LANES_F < out.shape[1])
-    require(out.shape[1] <= width)
+    require(W.shape[0] == d and b.shape[0] == K == out.shape[1] and out.shape[0] == n == far_out.shape[0])
     with nogil:
+        for r in range(whole, K):
+            begin[r - whole] = b[r]
+            for j in range(d):
+                weights[j * rest + r - whole] = W[j, r]
         while row < n:
             n_rows = min(<Py_ssize_t> SCREEN_ROWS, n - row)
-            x = whole_group(&X[row, 0], n_rows, d, screens + SCREEN_ROWS * width)
-            screen_rows(x, d, &W[0], &b[0], 0, d, width, screens)
+            x = whole_group(&X[row, 0], n_rows, d, copy)
+            screen_columns(x, d, &W[0, 0], K, &b[0], d, whole, screens)
+            if whole < K:
+                screen_columns(x, d, weights, rest, begin, d, rest, last)
             for r in range(n_rows):
-                far_out[row + r] = not screen_error(x + r * d, d, norm, intercept) <= (d + 16) * 6.1e-8 * MOST_ANGLE
-                if not far_out[row + r]:
-                    write_cosines(screens + r * width, out.shape[1], length, &out[row + r, 0])
+                far_out[row + r] = not write_cosines(screens + r * whole, whole, length, &out[row + r, 0])
+                if whole < K and not write_cosines(last + r * rest, K - whole, length, &out[row + r, 0] + whole):
+                    far_out[row + r] = 1
             row += n_rows

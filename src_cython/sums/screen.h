@@ -52,6 +52,24 @@ static inline void screen_rows(
     }
 }
 
+/* The same for W of shape (d, ldw), with the weights of all classes for each column, of which `width`, a multiple of
+ * 2 LANES_F, are taken. */
+static inline void screen_columns(
+    const float *X, ptrdiff_t ldx, const float *W, ptrdiff_t ldw, const float *b, ptrdiff_t d, ptrdiff_t width, float *out)
+{
+    const ptrdiff_t ldb = 0;
+    vec_f x, w, v;
+    for (ptrdiff_t k = 0; k < width; k += 2 * LANES_F) {
+        EACH_ROW(BEGIN)
+        for (ptrdiff_t j = 0; j < d; j++) {
+            w = *(const vec_f *)(W + j * ldw + k);
+            v = *(const vec_f *)(W + j * ldw + k + LANES_F);
+            EACH_ROW(ADD)
+        }
+        EACH_ROW(WRITE)
+    }
+}
+
 #undef EACH_ROW
 #undef BEGIN
 #undef ADD
