@@ -74,7 +74,7 @@ class RBFSampler(_RandomMap):
     Notes
     -----
     Each output value costs n_features multiply-adds and a cosine. A sparse X stays sparse. The angles w_i x + b_i are
-    summed in float64, but those of dense rows of float32 in float32, of rows that have no angle above 1024.
+    summed in float64, but those of dense rows of float32 in float32, of rows that have no angle above 8192.
 
     References
     ----------

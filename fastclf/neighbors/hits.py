@@ -130,11 +130,15 @@ class Lists:
         for hits in found:
             hits.calls.clear()
         rows, distances, begins = yield from by_query(calls, stop - start, self.measured)
-        for i, (first, last) in enumerate(pairwise(begins.tolist()), start):
-            # arrays of their own, so that no query's hits keep those of others in memory
-            self.put(i, rows[first:last].copy(), distances[first:last].copy() if self.measured else None)
-            if i % _FEW_QUERIES == 0:
-                yield
+        begins = begins.tolist()
+        for out, values in (self.indices, rows), (self.distances, distances):
+            if out is None:
+                continue
+            for i, (first, last) in enumerate(pairwise(begins), start):
+                # arrays of their own, so that no query's hits keep those of others in memory
+                out[i] = values[first:last].copy()
+                if i % _FEW_QUERIES == 0:
+                    yield
 
     def of(self, part):
         return Lists(self.indices[part], self.distances[part] if self.measured else None)

@@ -37,7 +37,7 @@ cdef extern from "sums/screen.h" nogil:
 
 cdef extern from * nogil:
     """
-    /* cos(x) for |x| <= 2^12; pi is split into three parts, the first two with so few bits that their products with
+    /* cos(x) for |x| <= 2^13; pi is split into three parts, the first two with so few bits that their products with
      * n + 1/2 are exact */
     static inline vec_f cos_of_small(vec_f x)
     {
@@ -62,7 +62,7 @@ cdef extern from * nogil:
     vec_f cos_of_small(vec_f x)
 
 cdef enum:
-    MOST_ANGLE = 1024
+    MOST_ANGLE = 1 << 13
 
 LANES = LANES_F
 ROWS = SCREEN_ROWS

@@ -118,10 +118,10 @@ def test_random_fourier_features_of_float32_are_those_of_float64_but_for_roundin
     W, b = model.random_weights_.astype(np.float64), model.random_offset_.astype(np.float64)
     X[7] *= np.float32(3 / scale)
     got = model.transform(X)
-    # float64 sums the angles of rows that have one above 1024
+    # float64 sums the angles of rows that have one above 8192
     angles = X.astype(np.float64) @ W + b
     size = abs(X).astype(np.float64) @ abs(W) + 2 * np.pi
-    error = np.finfo(np.float32).eps * (1 + np.where(abs(angles).max(axis=1, keepdims=True) > 1025, 0, 4 * size))
+    error = np.finfo(np.float32).eps * (1 + np.where(abs(angles).max(axis=1, keepdims=True) > 8193, 0, 4 * size))
     expected = np.cos(angles)
     assert got.dtype == np.float32
     assert (abs(got / np.sqrt(2 / n_components) - expected) <= error).all()
