@@ -12,12 +12,17 @@ kernels = _simd.load("svm._crammer_singer")
 # The number of multiplications in one call of compiled code, which then takes some milliseconds.
 _CALL_WORK = 1 << 22
 
-# The goal of the last sweep over the rows, as a share of `tol`: in this sweep no row's violation exceeds the goal. It
+# The last goal of a sweep over the rows, as a share of `tol`: in this sweep no row's violation exceeds the goal. It
 # is below `tol` because each step changes the violations of rows visited before.
 _GOAL = 0.25
 
-# Rows whose violation is below this share of the sweep's goal are left out until all other rows are optimal.
-_LEFT_OUT = 0.5
+# Rows whose violation is below this share of the goal are left out until all other rows have met the goal, which is
+# _FIRST_GOAL at first, and a tenth of it as soon as all rows have met it. A row is not left out if its dual variables
+# are not all at their limits, as each step on another row moves their optimum.
+_LEFT_OUT, _FIRST_GOAL = 0.5, 1.0
+
+# Few rows are swept several times, until there are about so many visits, before it is looked which are left out.
+_VISITS = 1 << 10
 
 
 class Machine:
@@ -59,6 +64,13 @@ class Machine:
             kernel(*rows, self, order, start, stop)
             yield
 
+    def may_move(self, order):
+        """Whether rows in the list `order` have dual variables that are not all at their limits."""
+        alpha = self.alpha[order]
+        own = alpha[np.arange(len(order)), self.codes[order]]
+        # at the limits all are 0, or the one of the row's class is the cost, and one other its negative
+        return (own > 0) & ((own < self.cost[order]) | (np.count_nonzero(alpha, axis=1) > 2))
+
     def planes(self):
         """The hyperplanes of the classes: (weights (K, d), intercepts (K,))."""
         K, d = self.n_classes, self.X.shape[1]
@@ -85,23 +97,28 @@ class Machine:
 def solve(machine, tol, max_iter, rng, advance):
     """A generator that makes the hyperplanes optimal to `tol`, and returns the number of sweeps.
 
+    As many visits of rows as there are rows count as one sweep.
     After each sweep advance(call) is called; call() returns the largest violation in that sweep. If advance returns
     True, the descent ends.
     """
     tol *= _GOAL
     every = np.flatnonzero((machine.cost > 0) & (machine.squares > 0))
-    order, n_iter = every.copy(), 0
-    while len(order) and n_iter < max_iter:
-        rng.shuffle(order)
-        yield from machine.sweep(order)
-        n_iter += 1
+    order, goal = every.copy(), max(tol, _FIRST_GOAL)
+    n_visits, most_visits = 0, max_iter * len(every)
+    while n_visits < most_visits:
+        n_sweeps = max(1, min(_VISITS, most_visits - n_visits) // len(order))
+        turns = rng.permuted(np.tile(order, (n_sweeps, 1)), axis=1).ravel()
+        yield from machine.sweep(turns)
+        n_visits += len(turns)
         met = machine.violation[order]
         if advance(met.max):
             break
-        if met.max() <= tol:
-            if len(order) == len(every):
-                break
+        if met.max() > goal:
+            order = order[(met > _LEFT_OUT * goal) | machine.may_move(order)]
+        elif len(order) < len(every):
             order = every.copy()
+        elif goal > tol:
+            goal = max(goal / 10, tol)
         else:
-            order = order[met > _LEFT_OUT * tol]
-    return n_iter
+            break
+    return min(-(-n_visits // max(1, len(every))), max_iter)

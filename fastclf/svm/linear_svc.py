@@ -105,7 +105,7 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
         Draws samples and orders of the rows, which change the result within `tol`; None is a fixed seed.
     max_iter : int >= 1, default=1000
         Steps of Newton's method or sweeps of coordinate descent at most, for a plane at one C. Not to converge within
-        is warned of.
+        is warned of. With 'crammer_singer', as many visits of rows as there are rows count as a sweep.
     lam : float > 0 or None, default=None
         The same objective as sum of losses + lam |w|^2: C is 1 / (2 lam).
     budget : float > 0 or None, default=None

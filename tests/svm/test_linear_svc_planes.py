@@ -154,6 +154,25 @@ def test_planes_of_all_classes_at_once_prove_their_optimum(load):
         np.testing.assert_allclose(model.coef_, theirs.coef_, atol=0.02 * np.abs(model.coef_).max())
 
 
+@pytest.mark.parametrize(("n", "spread"), [(150, 1.0), (3000, 1.2)])
+def test_classes_that_overlap_are_optimal_at_once_by_default(rng, n, spread):
+    centers, y = rng.standard_normal((3, 6)), rng.integers(3, size=n)
+    X = centers[y] + spread * rng.standard_normal((n, 6))
+    model = LinearSVC(**JOINT).fit(X, y)
+    theirs = peer.LinearSVC(random_state=0, **JOINT).fit(X, y)
+    assert model.violation_ <= model.tol
+    assert model.n_iter_ < model.max_iter
+    assert joint_objective(model, X, y, 1.0) <= joint_objective(theirs, X, y, 1.0) * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("max_iter", [1, 3])
+def test_all_planes_at_once_end_after_max_iter_sweeps(rng, max_iter):
+    X, y = rng.standard_normal((50, 3)), rng.integers(3, size=50)
+    with pytest.warns(UserWarning, match=f"max_iter={max_iter} was reached"):
+        model = LinearSVC(max_iter=max_iter, **JOINT).fit(X, y)
+    assert model.n_iter_ == max_iter
+
+
 def test_two_classes_at_once_have_one_plane(rng):
     X, y = noisy(rng, 100, 5)
     ours, theirs = (
