@@ -37,9 +37,11 @@ _TRIALS, _ROUNDING = 40, 1e-13
 # _WORTH_SWEEPS: second derivatives are computed as a matrix if they cost at most as much as this number of sweeps.
 # _MOST_SWEEPS: the most sweeps of coordinate descent in a step.
 _WORTH_SWEEPS, _MOST_SWEEPS = 30, 2000
-# If the set of zero coefficients has not changed after this number of sweeps, a linear system gives the other
-# coefficients.
-_TRUSTED_SWEEPS = 16
+# After this number of sweeps linear systems give the coefficients that are not 0: if there are at most _FEW_PARAMETERS,
+# or the set of zeros has not changed.
+_TRUSTED_SWEEPS, _FEW_PARAMETERS = 16, 512
+# The most linear systems that are solved one after the other, each of which lets a coefficient become 0.
+_MOST_BENDS = 64
 
 
 class Model(NamedTuple):
@@ -130,32 +132,38 @@ def _by_matrix(model, tol, every):
     zeros = None
     while kernels.descend(H, edge, u, G, tol, n_sweeps) > tol and done < _MOST_SWEEPS:
         done += n_sweeps
-        if done >= _TRUSTED_SWEEPS and zeros is not None and np.array_equal(zeros, u == 0):
-            u, G = _solved(H, g, edge, start, u, G)
+        if done >= _TRUSTED_SWEEPS and (m <= _FEW_PARAMETERS or np.array_equal(zeros, u == 0)):
+            for _ in range(_MOST_BENDS):
+                met = along_signs(H, edge, u, G)
+                G = g + H @ (u - start)
+                if not met:
+                    break
         zeros = u == 0
     return u.reshape(theta.shape)
 
 
-def _solved(H, g, edge, start, u, G):
-    """(minimum of the quadratic model over weights with the signs of u, its gradient); (u, G) if none is found."""
-    sign = np.sign(u)
-    free = np.flatnonzero((sign != 0) | (edge == 0))
-    if len(free) == 0:
-        return u, G
-    # a coordinate that must be 0 at the minimum moves from its value in `start` to 0
-    away = np.where(sign == 0, -start, 0.0)
-    away[free] = 0
-    wanted = -(g + H @ away + edge * sign)[free]
-    matrix = H[np.ix_(free, free)]
+def along_signs(H, edge, u, G):
+    """Move u to the minimum of the quadratic model for the signs of u, or to where a weight becomes 0; changes u.
+
+    Weights that are 0 stay 0, and the model falls on the whole way. G is the gradient of the model's smooth part at u.
+    Returns whether a weight became 0, so that there may be a better point with the signs that u has now.
+    """
+    free = np.flatnonzero((u != 0) | (edge == 0))
+    matrix, wanted = H[np.ix_(free, free)], -(G + edge * np.sign(u))[free]
     try:
         step = aside(np.linalg.solve, matrix, wanted) if len(free) > 200 else np.linalg.solve(matrix, wanted)
     except np.linalg.LinAlgError:
-        return u, G
-    found = np.where(sign == 0, 0.0, u)
-    found[free] = start[free] + step
-    if not np.isfinite(found).all() or (found * sign < 0).any():
-        return u, G
-    return found, g + H @ (found - start)
+        return False
+    if not np.isfinite(step).all():
+        return False
+    crosses = (u[free] * (u[free] + step) < 0) & (edge[free] > 0)
+    if not crosses.any():
+        u[free] += step
+        return False
+    reach = np.where(crosses, -u[free] / np.where(crosses, step, 1.0), np.inf)
+    length = reach.min()
+    u[free] = np.where(reach == length, 0.0, u[free] + length * step)
+    return True
 
 
 def _by_columns(model, tol, every):

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import _simd
 from .._csr import Csr
+from ..linear_model.elastic_net import along_signs
 from ..linear_model.likelihood import columns_of
 from .soft_margin import Problem, Proof
 
@@ -175,30 +176,11 @@ def _minimum(H, g, edge, start, goal):
         if done >= tried:
             tried = 2 * done
             for _ in range(_BENDS):
-                met = _along_signs(H, edge, u, G)
+                met = along_signs(H, edge, u, G)
                 G = g + H @ (u - start)
                 if not met:
                     break
     return u
-
-
-def _along_signs(H, edge, u, G):
-    """Move u, with its signs fixed, to the model's minimum or to where a weight becomes 0; returns whether one did."""
-    free = np.flatnonzero((u != 0) | (edge == 0))
-    try:
-        step = np.linalg.solve(H[np.ix_(free, free)], -(G + edge * np.sign(u))[free])
-    except np.linalg.LinAlgError:
-        return False
-    if not np.isfinite(step).all():
-        return False
-    crosses = (u[free] * (u[free] + step) < 0) & (edge[free] > 0)
-    if not crosses.any():
-        u[free] += step
-        return False
-    reach = np.where(crosses, -u[free] / np.where(crosses, step, 1.0), np.inf)
-    length = reach.min()
-    u[free] = np.where(reach == length, 0.0, u[free] + length * step)
-    return True
 
 
 def _proof(problem, edge, point):

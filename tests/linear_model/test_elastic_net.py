@@ -42,6 +42,15 @@ def test_the_optimum_is_the_references(rng, n_classes, d, C, l1_ratio, intercept
         assert model.gradient_norm_ <= 1e-9
 
 
+@pytest.mark.parametrize("l1_ratio", [0.4, 1.0])
+def test_classes_far_apart_in_columns_of_any_scale_take_few_steps(rng, l1_ratio):
+    y = rng.integers(5, size=400)
+    X = (rng.standard_normal((5, 24))[y] + 0.7 * rng.standard_normal((400, 24))) * 10 ** rng.uniform(-2, 2, 24)
+    model = LogisticRegression(C=50, l1_ratio=l1_ratio).fit(X, y)
+    assert model.gradient_norm_ <= model.tol
+    assert model.n_iter_.max() <= 60
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("l1_ratio", [0.5, 1.0])
 @pytest.mark.parametrize("intercept", [True, False])
