@@ -237,7 +237,7 @@ class Filter(Scan):
             return
         for part in slice(0, _FIRST_QUERIES), slice(_FIRST_QUERIES, n):
             within(search.of(part), radius_of(radius, part), out.of(part))
-            if out.size() > _MANY_HITS * _FIRST_QUERIES * len(self.X):
+            if part.stop < n and out.size() > _MANY_HITS * _FIRST_QUERIES * len(self.X):
                 within = Scan(self.X, self.metric).within
 
     def _most_queries(self, k):

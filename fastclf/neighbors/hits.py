@@ -7,6 +7,8 @@ buffer(n_queries, radius, capacity, unit) : the Hits of one thread for a block o
 most_queries(n_rows, memory) : the largest number of queries in a block
 finish(start, stop, found) : a generator, for `_threads.run`, that puts the Hits of all threads for a block of queries
 put(i, rows, distances) : put the rows within the radius of query i
+take(hits, n_hits, start, some) : a generator that puts the first n_hits hits in the buffer of a block that begins with
+    query `start`; `some` are the numbers, in the block, of the queries whose hits they are
 of(part) : the answer for some of the queries, which `part` (a slice) selects
 size() : the number of hits so far
 """
@@ -120,10 +122,16 @@ class Lists:
         return max(_LEAST_QUERIES, int(min(_MOST_QUERIES, memory / (_HIT_BYTES * n_rows))))
 
     def put(self, i, rows, distances):
-        """i may be an array of queries, too."""
         self.indices[i] = rows
         if self.measured:
             self.distances[i] = distances
+
+    def take(self, hits, n_hits, start, some):
+        hits.keep(n_hits)
+        rows, distances, begins = yield from by_query(hits.calls, len(hits.tau), self.measured)
+        for i in some:
+            part = slice(begins[i], begins[i + 1])
+            self.put(start + i, rows[part].copy(), distances[part].copy() if self.measured else None)
 
     def finish(self, start, stop, found):
         calls = [call for hits in found for call in hits.calls]
@@ -163,7 +171,12 @@ class Counts:
         return hits
 
     def most_queries(self, n_rows, memory):
-        return _MOST_QUERIES
+        return int(max(1, min(_MOST_QUERIES, memory / 8 / sum(each.shape[1] for each in self.counts))))
+
+    def take(self, hits, n_hits, start, some):
+        for codes, counts in zip(self.codes, self.counts):
+            _hits.tally(hits.query[:n_hits], hits.row[:n_hits], codes, counts[start : start + len(hits.tau)])
+        yield
 
     def put(self, i, rows, distances):
         for codes, counts in zip(self.codes, self.counts):

@@ -14,7 +14,7 @@ from .._aligned import aligned
 from .._state_table import Array, SizeOf, declare
 from .._threads import Progress, advance, n_threads, ranges, run
 from . import _kdtree_build
-from .hits import Hits, Lists, by_query
+from .hits import Hits, Lists
 from .metrics import MetricOf, names_with
 from .scan import Scan
 from .search import Heaps, radius_of, require_full
@@ -217,7 +217,8 @@ class Tree(Scan):
 
         def answer(block):
             start, stop = block
-            part, hits = search.of(slice(*block)), Hits(stop - start, radius_of(radius, slice(*block)), capacity)
+            part, reach = search.of(slice(*block)), radius_of(radius, slice(*block))
+            hits = Hits(stop - start, reach, capacity, measured=out.measured)
             state = Walk(part, self._queries(part), hits)
             done = 0
             for outcome in self._walk(state):
@@ -226,11 +227,7 @@ class Tree(Scan):
                     crowded.append(start + state.order[done])
                     state.position[0] = done = done + 1
                 elif outcome != kernels.PAUSED:
-                    hits.keep(n_kept)
-                    rows, distances, begins = yield from by_query(hits.calls, stop - start, True)
-                    for i in state.order[done:n_begun]:
-                        part = slice(begins[i], begins[i + 1])
-                        out.put(start + i, rows[part].copy(), distances[part].copy())
+                    yield from out.take(hits, n_kept, start, state.order[done:n_begun])
                     done = n_begun
                     state.position[2:] = 0
                 yield

@@ -5,7 +5,7 @@ import numpy as np
 from .._estimator import Classifier
 from .._exceptions import warn
 from .._state_table import Value, declare
-from .._threads import map_rows, rows_at
+from .._threads import map_rows, ranges, rows_at
 from .._validation import as_array, as_list, described
 from .base import document
 from .radius_votes import RadiusVoters
@@ -123,10 +123,12 @@ class RadiusNeighborsClassifier(LabelledRows, RadiusVoters, Classifier):
         if shares is None:
             shares, outlier = self._shares(*self._circles(X, call, mask))
         else:
-            total = shares[0].sum(axis=1)
-            outlier = total == 0
-            for share in shares:
-                share /= np.where(outlier, 1, total)[:, None]
+            outlier = np.empty(len(shares[0]), bool)
+            for start, stop in ranges(0, len(outlier), max(1, (1 << 20) // sum(each.shape[1] for each in shares))):
+                total = shares[0][start:stop].sum(axis=1)
+                outlier[start:stop] = total == 0
+                for share in shares:
+                    share[start:stop] /= np.where(total == 0, 1, total)[:, None]
         if outlier.any() and self.outlier_label_ is None:
             raise ValueError(
                 f"No neighbors found for test samples {np.flatnonzero(outlier)}, you can try using larger radius,"

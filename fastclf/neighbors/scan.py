@@ -35,7 +35,7 @@ _LEAST_COLUMNS, _MOST_COLUMNS, _PRODUCT_SHARE, _FLOAT_COLUMNS, _LARGEST_HALF = 8
 # _CENTRED_NUMBERS: about so many numbers of queries are centred at a time, which fit a cache.
 # _MOST_MEASURED: if more than this share of the distances of a range of rows is computed, the next ranges are screened
 # by differences.
-# _MOST_HITS: the same for a search by radius, in which a distance is computed for each hit anyway.
+# _MOST_HITS: the same for a search by radius, in which a distance is computed for each hit if distances are wanted.
 _CENTRE_ROWS, _CENTRED_NUMBERS, _MOST_MEASURED, _MOST_HITS = 16, 1 << 14, 1 / 32, 1 / 4
 
 
@@ -172,7 +172,8 @@ class Scan(Index):
         # another dtype than X, in temporary arrays that compare the two copies
         query_bytes = d * (20 if queries.dtype == X.dtype else 60)
         # a thread that screens by products saves time only for several times the work
-        work = -(-d // 64) if self._multiplies(len(queries)) else d
+        multiplies = self._multiplies(len(queries)) and (X.dtype == np.float64 or d >= _FLOAT_COLUMNS)
+        work = -(-d // 64) if multiplies else d
         # blocks are cut for coordinates of 'minkowski', whose powers take 20 ns each; others take at most 0.3 ns
         numbers = d if self.metric.name == "minkowski" else -(-d // 16)
         # a panel in X's dtype, and one in float32

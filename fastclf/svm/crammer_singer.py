@@ -9,8 +9,9 @@ from ..linear_model.scores import linear_scores
 
 kernels = _simd.load("svm._crammer_singer")
 
-# The number of multiplications in one call of compiled code, which then takes some milliseconds.
-_CALL_WORK = 1 << 22
+# The number of multiplications in one call of compiled code, which then takes some milliseconds, and of dual variables
+# that are copied at a time.
+_CALL_WORK, _CALL_NUMBERS = 1 << 22, 1 << 18
 
 # The last goal of a sweep over the rows, as a share of `tol`: in this sweep no row's violation exceeds the goal. It
 # is below `tol` because each step changes the violations of rows visited before.
@@ -98,8 +99,8 @@ def solve(machine, tol, max_iter, rng, advance):
     """A generator that makes the hyperplanes optimal to `tol`, and returns the number of sweeps.
 
     As many visits of rows as there are rows count as one sweep.
-    After each sweep advance(call) is called; call() returns the largest violation in that sweep. If advance returns
-    True, the descent ends.
+    After some sweeps advance(call) is called; call() returns the largest violation in the last of them. If advance
+    returns True, the descent ends.
     """
     tol *= _GOAL
     every = np.flatnonzero((machine.cost > 0) & (machine.squares > 0))
@@ -114,7 +115,13 @@ def solve(machine, tol, max_iter, rng, advance):
         if advance(met.max):
             break
         if met.max() > goal:
-            order = order[(met > _LEFT_OUT * goal) | machine.may_move(order)]
+            kept = met > _LEFT_OUT * goal
+            rest = np.flatnonzero(~kept)
+            for start, stop in ranges(0, len(rest), max(1, _CALL_NUMBERS // machine.alpha.shape[1])):
+                some = rest[start:stop]
+                kept[some] = machine.may_move(order[some])
+                yield
+            order = order[kept]
         elif len(order) < len(every):
             order = every.copy()
         elif goal > tol:

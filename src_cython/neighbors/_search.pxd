@@ -79,7 +79,7 @@ cdef inline int fill_search(search_t* s, Py_ssize_t n_rows, state, floating like
 cdef inline int fill_found(search_t* s, Py_ssize_t n_rows, Py_ssize_t n_queries, state) except -1:
     """Fill in the fields of a search_t that `take` reads.
 
-    state.search is a Search, and state.found is Heaps or Hits, of `fastclf/neighbors/search.py`.
+    state.search is a Search, and state.found is Heaps, of `fastclf/neighbors/search.py`, or Hits, of `hits.py`.
     """
     cdef double[::1] tau = state.found.tau
     cdef double[:, ::1] distance
