@@ -635,7 +635,7 @@ def _circles(model, found):
 class _Elector(plain.RadiusNeighborsClassifier):
     """The classifier without Dask, with methods that take, as X, votes of neighbours that workers have found."""
 
-    def _counted(self, X, call, mask, shapes):
+    def _counted(self, X, call, mask):
         return None
 
     def _circles(self, X, call, mask):

@@ -8,6 +8,7 @@ from .._state_table import Value, declare
 from .._threads import map_rows, ranges, rows_at
 from .._validation import as_array, as_list, described
 from .base import document
+from .hits import Counts
 from .radius_votes import RadiusVoters
 from .target_rows import LabelledRows
 
@@ -119,7 +120,7 @@ class RadiusNeighborsClassifier(LabelledRows, RadiusVoters, Classifier):
 
     def _elected(self, X, call, mask):
         """A pair: the shares of votes, (n_queries, n_classes), per output; a mask of the queries without neighbours."""
-        shares = self._counted(X, call, mask, [len(classes) for classes in self._classes])
+        shares = self._counted(X, call, mask)
         if shares is None:
             shares, outlier = self._shares(*self._circles(X, call, mask))
         else:
@@ -135,6 +136,21 @@ class RadiusNeighborsClassifier(LabelledRows, RadiusVoters, Classifier):
                 " giving a label for outliers, or considering removing them from your dataset."
             )
         return shares, outlier
+
+    def _counted(self, X, call, mask):
+        """For each output the number of neighbours of each class, (n_queries, n_classes), after a check of X and mask.
+
+        None if votes are not counts of neighbours.
+        """
+        self._require_fitted()
+        self._check_voting()
+        if "radius_neighbors" in self._own_methods or self.weights != "uniform" or self._weight is not None:
+            return None
+        search = self._ask(X, call, mask)
+        counts = [np.zeros((len(search.queries), len(classes))) for classes in self._classes]
+        with search.progress:
+            self._scan.within(search, float(self.radius), Counts(list(self._codes.T), counts))
+        return counts
 
     def _shares(self, n, circles):
         """What `_elected` returns, from the votes of all neighbours of n queries, given as Circles."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._described import described
 from .._threads import repeated
-from .hits import Counts, Lists
+from .hits import Lists
 from .living_rows import fit_in
 from .own_neighbors import as_neighbors, as_pair
 from .searches import RadiusSearch
@@ -52,21 +52,6 @@ class RadiusVoters(Weighted, RadiusSearch):
             return len(index), iter([self._weighed(0, index, distance)])
         search = self._ask(X, call, mask)
         return len(search.queries), self._search(search)
-
-    def _counted(self, X, call, mask, shapes):
-        """Check X and the mask; return for each output the number of neighbours of each class, by query.
-
-        `shapes` has the number of classes of each output. None if votes are not counts of neighbours.
-        """
-        self._require_fitted()
-        self._check_voting()
-        if "radius_neighbors" in self._own_methods or self.weights != "uniform" or self._weight is not None:
-            return None
-        search = self._ask(X, call, mask)
-        counts = Counts(list(self._codes.T), [np.zeros((len(search.queries), n)) for n in shapes])
-        with search.progress:
-            self._scan.within(search, float(self.radius), counts)
-        return counts.counts
 
     def _search(self, search):
         """Yield a Circle per block of queries; to limit memory, blocks are small if queries have many neighbours."""
