@@ -9,8 +9,8 @@
 # whose terms from s^22 on are below 1e-18 of f. The last form rounds least, because f is exact.
 #
 # cos(x) = (-1)^(n+1) sin(r) with x = (n + 1/2) pi + r and |r| <= pi / 2. The Taylor polynomial of degree 21 gives
-# sin(r) with a remainder below 2e-18.
-from _vector cimport vec_d
+# sin(r) with a remainder below 2e-18; in each lane of a vec_f degree 13, with a remainder below 7e-10.
+from _vector cimport vec_d, vec_f
 
 cdef extern from * nogil:
     """
@@ -66,6 +66,28 @@ cdef extern from * nogil:
         return (vec_d)((vec_b)p ^ (((vec_b)shifted << 63) ^ 0x8000000000000000ULL));
     #else
         return fmod(h - 0.5, 2) == 0 ? -p : p;
+    #endif
+    }
+
+    /* cos(x) for |x| <= 2^13; pi is split into three parts, the first two with so few bits that their products with
+     * n + 1/2 are exact */
+    static inline vec_f cos_of_small(vec_f x)
+    {
+        static const float c[] = {1.0f / 6227020800.0f, -1.0f / 39916800.0f, 1.0f / 362880.0f, -1.0f / 5040.0f,
+                                  1.0f / 120.0f, -1.0f / 6.0f};
+        const vec_f magic = spread_f(12582912.0f);
+        vec_f shifted = fmadd_f(x, spread_f(0.318309886183790672f), spread_f(-0.5f)) + magic;
+        vec_f h = shifted - magic + 0.5f;
+        vec_f r = fmadd_f(h, spread_f(-3.140625f), x);
+        r = fmadd_f(h, spread_f(-9.67502593994140625e-4f), r);
+        r = fmadd_f(h, spread_f(-1.50995799097837643e-7f), r);
+        vec_f t = r * r, p = spread_f(c[0]);
+        for (int i = 1; i < 6; i++) p = fmadd_f(p, t, spread_f(c[i]));
+        p = fmadd_f(p * t, r, r);
+    #if LANES_F > 1
+        return (vec_f)((bits_f)p ^ (((bits_f)shifted << 31) ^ INT32_MIN));
+    #else
+        return fmodf(h - 0.5f, 2) == 0 ? -p : p;
     #endif
     }
 
@@ -127,6 +149,7 @@ cdef extern from * nogil:
     """
     vec_d exp_of_negative(vec_d x)
     vec_d cos_of_moderate(vec_d x)
+    vec_f cos_of_small(vec_f x)
     vec_d log_of_normal(vec_d x)
     vec_d log_of_rest(vec_d e)
     void logistic(vec_d m, vec_d* loss, vec_d* q, vec_d* curvature)

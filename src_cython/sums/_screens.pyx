@@ -16,12 +16,12 @@
 # NaN or infinity is certain.
 #
 # The cosines of scores, for random Fourier features, are those of the scores in float32, of rows that have no score
-# above MOST_ANGLE. cos(x) = (-1)^(n+1) sin(r) with x = (n + 1/2) pi + r and |r| <= pi / 2. The Taylor polynomial of
-# degree 13 gives sin(r) with a remainder below 7e-10.
+# above MOST_ANGLE.
 import numpy as np
 
 from libc.math cimport INFINITY, sqrt
 
+from _exp cimport cos_of_small
 from _vector cimport LANES_F, abs_f, at_most_f, fmadd_f, largest_f, lowest_bit, max_f, require, spread_f, sum_f, vec_f
 
 cdef extern from "sums/screen.h" nogil:
@@ -35,34 +35,8 @@ cdef extern from "sums/screen.h" nogil:
         float* out
     )
 
-cdef extern from * nogil:
-    """
-    /* cos(x) for |x| <= 2^13; pi is split into three parts, the first two with so few bits that their products with
-     * n + 1/2 are exact */
-    static inline vec_f cos_of_small(vec_f x)
-    {
-        static const float c[] = {1.0f / 6227020800.0f, -1.0f / 39916800.0f, 1.0f / 362880.0f, -1.0f / 5040.0f,
-                                  1.0f / 120.0f, -1.0f / 6.0f};
-        const vec_f magic = spread_f(12582912.0f);
-        vec_f shifted = fmadd_f(x, spread_f(0.318309886183790672f), spread_f(-0.5f)) + magic;
-        vec_f h = shifted - magic + 0.5f;
-        vec_f r = fmadd_f(h, spread_f(-3.140625f), x);
-        r = fmadd_f(h, spread_f(-9.67502593994140625e-4f), r);
-        r = fmadd_f(h, spread_f(-1.50995799097837643e-7f), r);
-        vec_f t = r * r, p = spread_f(c[0]);
-        for (int i = 1; i < 6; i++) p = fmadd_f(p, t, spread_f(c[i]));
-        p = fmadd_f(p * t, r, r);
-    #if LANES_F > 1
-        return (vec_f)((bits_f)p ^ (((bits_f)shifted << 31) ^ INT32_MIN));
-    #else
-        return fmodf(h - 0.5f, 2) == 0 ? -p : p;
-    #endif
-    }
-    """
-    vec_f cos_of_small(vec_f x)
-
 cdef enum:
-    MOST_ANGLE = 1 << 13
+    MOST_ANGLE = 1 << 13  # the largest angle that `cos_of_small` takes
 
 LANES = LANES_F
 ROWS = SCREEN_ROWS
