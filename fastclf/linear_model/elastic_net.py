@@ -133,16 +133,25 @@ def _by_matrix(model, tol, every):
     while kernels.descend(H, edge, u, G, tol, n_sweeps) > tol and done < _MOST_SWEEPS:
         done += n_sweeps
         if done >= _TRUSTED_SWEEPS and (m <= _FEW_PARAMETERS or np.array_equal(zeros, u == 0)):
-            for _ in range(_MOST_BENDS):
-                met = along_signs(H, edge, u, G)
-                G = g + H @ (u - start)
-                if not met:
-                    break
+            G = follow_signs(H, edge, start, g, u, G, _MOST_BENDS)
         zeros = u == 0
     return u.reshape(theta.shape)
 
 
-def along_signs(H, edge, u, G):
+def follow_signs(H, edge, start, g, u, G, most):
+    """Let up to `most` weights become 0 on the way to the minimum of the quadratic model for the signs that are left.
+
+    Changes u; returns the gradient of the model's smooth part at u. It is G before, and g at `start`.
+    """
+    for _ in range(most):
+        met = _along_signs(H, edge, u, G)
+        G = g + H @ (u - start)
+        if not met:
+            break
+    return G
+
+
+def _along_signs(H, edge, u, G):
     """Move u to the minimum of the quadratic model for the signs of u, or to where a weight becomes 0; changes u.
 
     Weights that are 0 stay 0, and the model falls on the whole way. G is the gradient of the model's smooth part at u.

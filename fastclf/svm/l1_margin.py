@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import _simd
 from .._csr import Csr
-from ..linear_model.elastic_net import along_signs
+from ..linear_model.elastic_net import follow_signs
 from ..linear_model.likelihood import columns_of
 from .soft_margin import Problem, Proof
 
@@ -175,11 +175,7 @@ def _minimum(H, g, edge, start, goal):
         yield
         if done >= tried:
             tried = 2 * done
-            for _ in range(_BENDS):
-                met = along_signs(H, edge, u, G)
-                G = g + H @ (u - start)
-                if not met:
-                    break
+            G = follow_signs(H, edge, start, g, u, G, _BENDS)
     return u
 
 
