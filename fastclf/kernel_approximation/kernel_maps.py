@@ -153,13 +153,15 @@ class RBFSampler(_RandomMap):
         return self._transformed(X, dtype, self._n_out(), write)
 
     def _write_exact(self, coef, length):
+        """The function that `_transformed` takes, which sums angles in float64."""
+
         def write(rows, out):
             kernels.cosines(linear_scores(rows, coef, self.random_offset_, 1), length, out)
 
         return write
 
     def _write_floats(self, weights, length):
-        """A function as `_write_exact` gives it, for dense rows of float32, most of whose angles are in float32."""
+        """The same for dense rows of float32, whose angles are summed in float32 unless one of a row is large."""
         offset = np.ascontiguousarray(self.random_offset_, np.float32)
 
         def write(rows, out):

@@ -69,7 +69,7 @@ class Machine:
         """Whether rows in the list `order` have dual variables that are not all at their limits."""
         alpha = self.alpha[order]
         own = alpha[np.arange(len(order)), self.codes[order]]
-        # at the limits all are 0, or the one of the row's class is the cost, and one other its negative
+        # at the limits all variables of a row are 0, or that of its class is the row's cost and one other its negative
         return (own > 0) & ((own < self.cost[order]) | (np.count_nonzero(alpha, axis=1) > 2))
 
     def planes(self):

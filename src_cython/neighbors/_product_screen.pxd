@@ -162,7 +162,7 @@ cdef inline void lift(
     cdef double half = p.half[query], least
     cdef Py_ssize_t worst = query * s.k
     if p.whole[0] and s.k == 0:
-        # the largest whole number whose root, as it is rounded, is within the radius
+        # squared distances are whole numbers: the largest one whose root, as float64 rounds it, is at most the radius
         tau = whole_part(tau)
         if not metric.squared:
             tau += sqrt(tau + 1) <= s.tau[query]
