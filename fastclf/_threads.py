@@ -99,6 +99,7 @@ def n_threads(n_jobs=None):
 
 _pool = None
 _pool_lock = threading.Lock()
+_product_lock = threading.Lock()
 
 
 # The largest number of threads in the pool that runs fastclf's tasks.
@@ -146,9 +147,9 @@ def _get_pool():
 
 def _forget_pool():
     """Drop the pool in a forked child, which has none of its parent's threads."""
-    global _pool, _pool_lock
+    global _pool, _pool_lock, _product_lock
     _pool = None
-    _pool_lock = threading.Lock()
+    _pool_lock, _product_lock = threading.Lock(), threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
@@ -355,6 +356,16 @@ def aside_if_many(n_numbers, function, *arguments, **options):
 def aside_if_slow(work, function, *arguments, **options):
     """Call function(*arguments), which makes `work` multiplications; another thread makes a slow call."""
     return (aside if work > SLOW_WORK else _called)(function, *arguments, **options)
+
+
+def large_product(A, B):
+    """The matrix product AB, one at a time: each takes all processors, and two would slow each other down."""
+    return aside_if_slow(len(A) * B.size, _product_alone, A, B)
+
+
+def _product_alone(A, B):
+    with _product_lock:
+        return np.dot(A, B)
 
 
 def each_aside_if_many(n_numbers, items, *arguments):

@@ -202,12 +202,27 @@ def _by_columns(model, tol, every):
     u = model.theta.copy()
     if not problem.bias:
         bend[:, -1] = 0
-    everything = np.arange(bend.size, dtype=np.int32).reshape(K, p + 1)[:, ::-1].ravel()
+    for _ in sweeps(state, (bend, g, problem.pull, model.edge, model.theta), u, tol, first):
+        pass
+    u[:, -1] += ((u - model.theta)[:, :-1] * mean).sum(axis=1)
+    return u
+
+
+def sweeps(state, quadratic, u, tol, first):
+    """A generator: coordinate descent on columns, until the norm of the violations is at most tol; changes u.
+
+    state, quadratic: (columns, weight, share, s, mean) and (bend, g, pull, edge, u0), the arguments of
+    `_elastic_net.sweep`. first: the number of coordinates in the first call. Yields the numbers of the coordinates
+    visited after each call. Coordinates that stay 0 are left out of the sweeps until all others are at their minimum.
+    """
+    size = u.shape[1]
+    everything = np.arange(u.size, dtype=np.int32).reshape(-1, size)[:, ::-1].ravel()
     order, last = np.ascontiguousarray(everything), None
     for _ in range(_MOST_SWEEPS):
         kept, total = np.empty(len(order), np.uint8), 0.0
         for start, stop in ranges(0, len(order), first):
-            total += kernels.sweep(*state, bend, g, problem.pull, model.edge, model.theta, u, order, start, stop, kept)
+            total += kernels.sweep(*state, *quadratic, u, order, start, stop, kept)
+            yield order[start:stop]
         if total <= tol * tol:
             if len(order) == len(everything):
                 break
@@ -217,8 +232,6 @@ def _by_columns(model, tol, every):
             continue
         last = np.ascontiguousarray(order[kept.astype(bool)])
         order = last if len(last) else everything
-    u[:, -1] += ((u - model.theta)[:, :-1] * mean).sum(axis=1)
-    return u
 
 
 def _columns(problem):

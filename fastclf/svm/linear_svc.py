@@ -24,7 +24,7 @@ from .budget import BudgetSearch, price_of
 from .coordinate_descent import LEARNERS, Descent
 from .crammer_singer import Machine
 from .crammer_singer import solve as joint_descent
-from .l1_margin import L1Newton
+from .l1_margin import L1Newton, columns_for
 from .proximal_newton import ProximalNewton
 from .soft_margin import Problem, Proof, square_norms
 
@@ -43,15 +43,17 @@ _LEAST_PIVOT = 1e-10
 # coordinate descent; the last two numbers are for a visit itself, of a row in a cache or, if all rows have more than
 # _CACHED numbers, in memory.
 _EPOCHS, _LEAST_DESCENT_TOL = 1000, 1e-6
-_TRIED_STEPS, _START, _NS, _CACHED = 4, 2e7, (0.75, 0.1, 1.5, 40, 400), 1 << 21
+_TRIED_STEPS, _START, _NS, _CACHED = (4, 12), 2e7, (0.75, 0.1, 1.5, 40, 400), 1 << 21
 
 # With the hinge, the compiled solver of small problems follows this number of epochs of coordinate descent, which
 # suffice where most rows have alpha at a bound.
 _HINGE_EPOCHS = 12
 
-# With the squared hinge, coordinate descent goes on after its first epoch only if at most this share of the rows have
-# alpha > 0. Alpha has no upper bound then, so that few rows leave the epochs where more are support vectors.
-_FEW_SUPPORTS = 0.1
+# With the squared hinge and at least _TALL rows for each column, coordinate descent goes on after its first epoch only
+# if at most the share _FEW_SUPPORTS of the rows have alpha > 0. Alpha has no upper bound then, so that few rows leave
+# the epochs where more are support vectors. With fewer rows, Newton's method alone may take hundreds of steps to find
+# the rows with alpha > 0.
+_FEW_SUPPORTS, _TALL = 0.1, 8
 
 # The most multiplications in a matrix of second derivatives for which the compiled solver of small problems, which has
 # no start-up, is faster than coordinate descent.
@@ -65,6 +67,10 @@ _FEWEST_TOGETHER = 3
 
 # A fit to few rows that takes less than this number of multiplications is made in the calling thread alone.
 _THREAD_WORK = 1 << 20
+
+# The hyperplanes for dense rows of at most this number of numbers are found one after the other, as most of their steps
+# are so short that threads would wait for the interpreter.
+_FEW_NUMBERS = 1 << 22
 
 
 class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
@@ -271,17 +277,19 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
         codes, weights, factors = self._coded(labels, len(rows))
         squares = square_norms(rows, name, threads)
         seed, two = as_seed(self.random_state, 0), len(labels.classes) == 2
-        threads_each = max(1, threads // len(planes))
+        side_by_side = threads if isinstance(rows, Csr) or rows.size > _FEW_NUMBERS else 1
         small = None
         if self.penalty == "l2" and self._intercept_is_penalised and small_planes.is_small(rows):
             small = small_planes.SmallRows(rows, squares, self.intercept_scaling if self.fit_intercept else 0.0)
-            threads = threads if small.work * len(planes) > _THREAD_WORK else 1
+            side_by_side = threads if small.work * len(planes) > _THREAD_WORK else 1
             if self._is_smooth and len(planes) > 1:
                 small.sum_squares()
         found = {}
         with Progress(None, f"{name}.fit", self.verbose, self.callback, "violation") as progress:
             reduced = [reduced_rows(rows)] if small is None and has_few_rows(rows) and self.penalty == "l2" else []
-            shared = Shared(self, rows, squares, small, threads_each, progress, seed, reduced)
+            columns = columns_for(rows) if self.penalty == "l1" else None
+            each = max(1, threads // min(side_by_side, len(planes)))
+            shared = Shared(self, rows, squares, small, each, progress, seed, reduced, columns)
 
             def plane_of(k):
                 positive = codes == k
@@ -304,9 +312,9 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
                     found.update(((i, k), copy.copy(plane)) for k, plane in zip(group, members))
 
             if self._descends_side_by_side(rows, planes, weights, factors) and small is None:
-                run(find_group, groups_of(planes), threads)
+                run(find_group, groups_of(planes), side_by_side)
             else:
-                run(find, planes, threads)
+                run(find, planes, side_by_side)
         return found
 
     def _descends_side_by_side(self, rows, planes, weights, factors):
@@ -466,6 +474,7 @@ class Shared(NamedTuple):
     # if there are fewer rows (n) than columns, rows of n numbers with the same inner products as the training rows;
     # otherwise an empty list
     reduced: list
+    columns: object  # of an L1 penalty what `columns_for` returns
 
 
 def has_few_rows(X):
@@ -527,6 +536,7 @@ class Plane:
         self.few_rows = has_few_rows(X) and not self.sparsifies
         self.newton = self.few_rows or X.shape[1] <= _NEWTON_SIZE
         self.free = not self.model._intercept_is_penalised
+        self.columns = shared.columns
         if self.few_rows and self.small is None:
             self.reduced = shared.reduced[0]
 
@@ -585,7 +595,7 @@ class Plane:
                     return known
                 rough = known
         if self.sparsifies:
-            solver = L1Newton(self.tol, model.max_iter, self.advance)
+            solver = L1Newton(self.tol, model.max_iter, self.advance, self.columns)
             found = yield from solver.solve(problem, start)
         elif self.newton:
             solver = ProximalNewton(self.tol, rng, model.max_iter, self.advance)
@@ -621,7 +631,8 @@ class Plane:
         if problem.squared and not self.few_rows:
             descent.max_iter = 1
             found = yield from descent.solve(problem)
-            if found.violation > self.tol and np.count_nonzero(found.alpha) > _FEW_SUPPORTS * problem.n:
+            many = np.count_nonzero(found.alpha) > _FEW_SUPPORTS * problem.n
+            if found.violation > self.tol and many and problem.n >= _TALL * (problem.d + 1):
                 # the compiled solver of small problems needs no start
                 return found if self.small is None else None
             descent.max_iter, descent.stopped = most, self.called_off
@@ -676,5 +687,6 @@ def _visits(problem):
     in_sums, in_matrices, in_visits, near, far = _NS
     D, products = problem.d + 1, problem.n * problem.work
     visit = near if products <= _CACHED else far
+    tried = _TRIED_STEPS[problem.squared and problem.n < _TALL * D]
     step = in_sums * products + in_matrices * (products * D / 2 + D**3)
-    return int((_START * (not small) + _TRIED_STEPS * step) / (visit + in_visits * problem.work))
+    return int((_START * (not small) + tried * step) / (visit + in_visits * problem.work))

@@ -11,6 +11,8 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, make_bl
 from sklearn.preprocessing import StandardScaler
 
 from fastclf import LinearSVC, load, save
+from fastclf._csr import as_rows
+from fastclf.svm import l1_interior, l1_margin
 
 pytestmark = pytest.mark.levels
 
@@ -27,12 +29,13 @@ def l1_objective(model, X, y, cost, scaling=1.0):
     return np.abs(w).sum() + abs(b) / scaling + np.sum(cost * z**2)
 
 
-def shortest_subgradient(model, X, y, cost, scaling=1.0):
+def shortest_subgradient(model, X, y, cost, scaling=1.0, penalised=True):
     """The largest entry of the shortest subgradient, over all weights and the weight of the bias column."""
+    edge = np.append(np.ones(X.shape[1]), float(penalised))
     w = np.append(model.coef_[0], model.intercept_[0] / scaling)
     X = np.column_stack([X, np.full(len(X), scaling)])
     gradient = -2 * X.T @ (cost * y * np.maximum(0, 1 - y * (X @ w)))
-    return np.where(w == 0, np.maximum(np.abs(gradient) - 1, 0), np.abs(gradient + np.sign(w))).max()
+    return np.where(w == 0, np.maximum(np.abs(gradient) - edge, 0), np.abs(gradient + edge * np.sign(w))).max()
 
 
 def noisy(rng, n=200, d=30):
@@ -74,6 +77,68 @@ def test_an_intercept_without_penalty_has_no_slope(rng):
     other = LinearSVC(fit_intercept=False, tol=1e-7, **L1).fit(X, y)
     assert other.intercept_.tolist() == [0.0]
     assert shortest_subgradient(other, X, y, np.ones(len(y)), 1e-9) <= 1e-6
+
+
+def far_from_optimal_at_first(rng, n, d, dense):
+    """Rows on which coordinate descent takes hundreds of sweeps, and the interior point method follows."""
+    X = rng.standard_normal((n, d)) * 10 ** rng.uniform(-1.5, 1.5, d)
+    if not dense:
+        X = csr_array(X * (rng.random((n, d)) < 0.05))
+    return X, np.where(X @ rng.standard_normal(d) > 0, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("shape", [(120, 300), (300, 120), (60, 1500)])
+@pytest.mark.parametrize("dense", [True, False])
+@pytest.mark.parametrize("options", [{}, {"fit_intercept": False}, {"intercept_scaling": None}])
+def test_the_interior_point_method_ends_at_the_optimum(rng, monkeypatch, shape, dense, options):
+    X, y = far_from_optimal_at_first(rng, *shape, dense)
+    weight = rng.integers(0, 3, len(y)) * 1.0
+    weight[:2] = 1
+    steps = []
+    taken = l1_interior.Interior.steps
+
+    def counted(search):
+        yield from taken(search)
+        steps.append(search.n_steps)
+
+    monkeypatch.setattr(l1_interior.Interior, "steps", counted)
+    monkeypatch.setattr(l1_margin, "_TRIED", 0.0)
+    monkeypatch.setattr(l1_margin, "_CLOSE", 0.0)
+    model = LinearSVC(C=10, tol=1e-5, **options, **L1).fit(X, y, weight)
+    assert steps
+    assert max(steps) < 40
+    assert model.violation_ <= 1e-5
+    assert model.duality_gap_ <= 1e-6 * model.primal_objective_
+    if "fit_intercept" in options:
+        assert model.intercept_.tolist() == [0.0]
+    scaling, penalised = (1e-9 if "fit_intercept" in options else 1.0), "intercept_scaling" not in options
+    full = X if dense else X.toarray()
+    assert shortest_subgradient(model, full, y, 10 * weight, scaling, penalised) <= 2e-5
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_steps_by_columns_give_the_planes_of_steps_by_a_matrix(rng, monkeypatch, dense):
+    X, y = noisy(rng, 150, 90)
+    X *= rng.random(X.shape) < 0.3
+    rows = X if dense else csr_array(X)
+    planes = []
+    for worth in (0, np.inf):
+        monkeypatch.setattr(l1_margin, "_WORTH_SWEEPS", worth)
+        assert (l1_margin.columns_for(as_rows(rows, "LinearSVC")) is None) == (worth > 0)
+        planes.append(LinearSVC(C=0.5, tol=1e-8, **L1).fit(rows, y))
+    np.testing.assert_allclose(planes[0].coef_, planes[1].coef_, atol=1e-6)
+    np.testing.assert_array_equal(planes[0].coef_ == 0, planes[1].coef_ == 0)
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0])
+def test_sparse_rows_with_more_used_columns_than_a_matrix_takes_end_at_the_optimum(rng, monkeypatch, C):
+    monkeypatch.setattr(l1_margin, "_MOST_COLUMNS", 100)
+    X = csr_array(rng.standard_normal((400, 900)) * (rng.random((400, 900)) < 0.03))
+    y = np.where(X @ rng.standard_normal(900) + rng.standard_normal(400) > 0, 1.0, -1.0)
+    model = LinearSVC(C=C, tol=1e-6, **L1).fit(X, y)
+    assert np.count_nonzero(model.coef_) > 100 * C
+    assert model.violation_ <= 1e-6
+    assert shortest_subgradient(model, X.toarray(), y, np.full(400, C)) <= 2e-6
 
 
 def test_a_large_penalty_leaves_no_weight(rng):
@@ -255,6 +320,35 @@ except KeyboardInterrupt:
     print(time.time())
 """
     assert seconds_to_obey_ctrl_c(code) < 1.0
+
+
+@pytest.mark.once
+def test_ctrl_c_is_obeyed_by_the_interior_point_method():
+    code = """
+import time
+import numpy as np
+from fastclf import LinearSVC
+from fastclf.svm import l1_margin
+l1_margin._TRIED = 0.0
+rng = np.random.default_rng(0)
+X = rng.standard_normal((2000, 2100))
+y = X[:, :50].sum(axis=1) > 0
+print("ready", flush=True)
+try:
+    while True:
+        LinearSVC(penalty="l1", dual=False, tol=1e-12).fit(X, y)
+except KeyboardInterrupt:
+    print(time.time())
+"""
+    assert seconds_to_obey_ctrl_c(code) < 1.0
+
+
+def test_the_interior_point_method_is_called_off_by_the_callback(rng, monkeypatch):
+    monkeypatch.setattr(l1_margin, "_TRIED", 0.0)
+    X, y = far_from_optimal_at_first(rng, 60, 150, dense=True)
+    seen = []
+    LinearSVC(C=10, tol=1e-12, callback=lambda *told: seen.append(told) or len(seen) == 5, **L1).fit(X, y)
+    assert len(seen) == 5
 
 
 def test_sparse_coefficients_predict_the_same(rng):
