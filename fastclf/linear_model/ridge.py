@@ -31,6 +31,10 @@ class RidgeCoefficients(Coefficients):
     def require(self, name, value, sizes, entries):
         super().require(name, np.atleast_2d(value) if isinstance(value, np.ndarray) else value, sizes, entries)
 
+# The most columns whose matrix is inverted; a factor of a larger one takes less time, with an estimate of its condition
+# number.
+_MOST_INVERTED = 400
+
 
 class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
     """Ridge regression of a class's indicator, +1 for its rows and -1 for all others; the largest score wins.
@@ -144,7 +148,7 @@ class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
     def _solved_fast(self, rows, codes, classes, weight):
         """The attributes of the fit, from an inverse matrix if that is accurate enough."""
         found, sums = None, self._rows(rows, codes, len(classes), weight)
-        if self.alpha > 0 and not sums.sparse and rows.shape[0] >= rows.shape[1]:
+        if self.alpha > 0 and not sums.sparse and rows.shape[1] <= min(rows.shape[0], _MOST_INVERTED):
             with np.errstate(all="ignore"):
                 found = self._by_inverse(sums)
         if found is None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.linear_model import RidgeClassifier
 
+import fastclf
 from fastclf import LeastSquaresClassifier, load, save
 from fastclf._csr import Csr
 from fastclf.linear_model.exclusive import exclusive_columns
@@ -310,3 +311,37 @@ def test_columns_that_exclude_each_other_are_found_where_they_are_side_by_side(r
         (X[:, :60], None),
     ]:
         assert exclusive_columns(as_csr(columns.astype(float))) == found
+
+
+@pytest.mark.parametrize("alpha", [0.0, 3.0])
+@pytest.mark.parametrize("spread", [0.0, 2.0, 6.0])
+@pytest.mark.parametrize("cls", [LeastSquaresClassifier, fastclf.RidgeClassifier])
+def test_a_factor_gives_the_weights_of_eigenvectors(rng, monkeypatch, alpha, spread, cls):
+    X, y = rng.standard_normal((300, 90)) @ np.diag(10 ** rng.uniform(-2, 2, 90)), rng.integers(0, 3, 300)
+    X[:, 0] = X[:, 1] + X[:, 2] + 10**-spread * X[:, 0]  # a spread of 6 needs the QR factorisation of X itself
+    X[:, 3] = 1
+    monkeypatch.setattr("fastclf.linear_model.ridge._MOST_INVERTED", 0)
+    models = []
+    for many in (1, 10**6):
+        monkeypatch.setattr("fastclf.linear_model.least_squares._MANY_USED", many)
+        models.append(cls(alpha=alpha).fit(X, y))
+    np.testing.assert_allclose(models[0].coef_, models[1].coef_, rtol=1e-7, atol=1e-9 * np.abs(models[1].coef_).max())
+    if cls is LeastSquaresClassifier:
+        assert models[0].rank_ == models[1].rank_
+        np.testing.assert_allclose(models[0].condition_, models[1].condition_, rtol=1e-2)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_many_columns_are_multiplied_as_matrices_with_the_same_sums(rng, monkeypatch, dtype, weighted):
+    X, codes, shift = rng.standard_normal((2500, 40)).astype(dtype), rng.integers(0, 3, 2500), rng.standard_normal(40)
+    weight = rng.integers(0, 3, 2500).astype(float) if weighted else None
+    found = []
+    for wide in (1, 10**6):
+        monkeypatch.setattr(moments, "_WIDE", wide)
+        monkeypatch.setattr(moments, "_WIDE_NUMBERS", 1)
+        progress = fastclf._threads.Progress(2500, "sums")
+        with progress:
+            found.append(moments.products(X, codes, 3, weight, shift, 2, progress))
+    for one, other in zip(*found):
+        np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-10)
