@@ -30,8 +30,8 @@ from .scores import LinearClassifier, chosen, counted, in_order_for, linear_code
 # at most this; then ten digits of the solution are right. Otherwise X itself is factored.
 _CONDITION = 1e5
 
-# _MANY_USED: from this number of columns on, the normal equations are solved by a Cholesky factor, which takes a tenth of
-# the time of eigenvectors.
+# _MANY_USED: from this number of columns on, the normal equations are solved by a Cholesky factor, which takes a tenth
+# of the time of eigenvectors.
 # _DIGITS: the relative errors of the eigenvalues that then give the condition number, as a limit or as an attribute.
 _MANY_USED, _DIGITS = 64, (0.1, 1e-4)
 

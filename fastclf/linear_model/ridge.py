@@ -31,6 +31,7 @@ class RidgeCoefficients(Coefficients):
     def require(self, name, value, sizes, entries):
         super().require(name, np.atleast_2d(value) if isinstance(value, np.ndarray) else value, sizes, entries)
 
+
 # The most columns whose matrix is inverted; a factor of a larger one takes less time, with an estimate of its condition
 # number.
 _MOST_INVERTED = 400

@@ -31,8 +31,9 @@ _NO_BALLS = frozenset(["correlation", "cosine", "dot", "nan_euclidean", "precomp
 # With fewer rows than this, a scan takes less time than the construction of an index.
 _FEW_ROWS = 1 << 10
 
-# If X has fewer entries than this, a scan takes less time than the construction of a filter.
-_FEW_NUMBERS = 1 << 20
+# If X has fewer entries or fewer rows than this, scans for a fifth as many queries as rows take less time than the
+# construction of a filter.
+_FEW_NUMBERS, _FEW_CODED = 1 << 20, 10_000
 
 # With at most this number of features, X is searched by a tree rather than by a filter.
 _LOW_DIMENSION = 8
@@ -86,7 +87,7 @@ class Maker(NamedTuple):
         if algorithm == "auto" and len(X) >= _FEW_ROWS:
             if named.tree and X.shape[1] <= _LOW_DIMENSION and not isinstance(X, np.memmap):
                 return Tree(X, metric, self.n_jobs)
-            if named.coded and X.size >= _FEW_NUMBERS:
+            if named.coded and X.size >= _FEW_NUMBERS and len(X) >= _FEW_CODED:
                 return self._filter(X, metric)
         return Scan(X, metric)
 
