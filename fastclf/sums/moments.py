@@ -14,9 +14,10 @@ kernels = _simd.load("sums._moments")
 # The smallest number of rows in a block, if products of columns are summed over blocks of rows.
 _BLOCK_ROWS = 1024
 
-# _WIDE: from this number of columns on, products of dense rows are products of matrices.
+# _WIDE: from this number of columns on, products of dense rows are products of matrices; from half of it if there are
+# fewer than _MANY_ROWS rows, which few blocks share among the threads.
 # _WIDE_NUMBERS: the number of values in a block of rows that is multiplied so.
-_WIDE, _WIDE_NUMBERS = 768, 1 << 22
+_WIDE, _MANY_ROWS, _WIDE_NUMBERS = 768, 8 * _BLOCK_ROWS, 1 << 22
 
 # The largest number of entries of X in the first range of rows; also the largest number of values of sparse rows that
 # are made dense at a time.
@@ -111,7 +112,7 @@ def products(X, codes, n_classes, weight, shift, n_jobs, progress):
     X may be a Csr, which is made dense in ranges of rows. The cost is n d^2 / 2 multiply-adds.
     """
     d = X.shape[1]
-    if d >= _WIDE and not isinstance(X, Csr):
+    if d >= (_WIDE if len(X) >= _MANY_ROWS else _WIDE // 2) and not isinstance(X, Csr):
         return _wide_products(X, codes, n_classes, weight, shift, progress)
     most = product_range(d)
 
