@@ -96,11 +96,13 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
 
     Notes
     -----
-    One read of X gives X'X, in float64 about a mean, with n d^2 / 2 multiply-adds, for float32 too. If its condition
-    number is above 1e5, X is read again for a QR factorisation in blocks of rows, with 2 n d^2 multiply-adds, whose
-    error grows with the condition number of X, not with its square. So `coef_` agrees with numpy.linalg.lstsq to a
-    relative 1e-9, or to the rounding error that the condition of X causes in any method. Scaling a column does not
-    change the rank, which is found after scaling.
+    One read of X gives X'X, in float64 about a mean, with n d^2 / 2 multiply-adds, for float32 too. From 64 columns
+    on `fit` factors it (Cholesky) and estimates its condition number to 1e-4 by Lanczos' process; with fewer, and
+    for `leave_one_out`, it takes the eigenvectors. If the condition number is above 1e5, X is read again for a QR
+    factorisation in blocks of rows, with 2 n d^2 multiply-adds, whose error grows with the condition number of X,
+    not with its square. So `coef_` agrees with numpy.linalg.lstsq to a relative 1e-9, or to the rounding error that
+    the condition of X causes in any method. Scaling a column does not change the rank, which is found after
+    scaling.
 
     With fewer rows than columns X is factored in its row space, in time n^2 d; with a penalty the matrix of the
     products of its rows is factored (Cholesky), and the solution is refined. A sparse X with more columns than rows, or

@@ -31,10 +31,9 @@ _START, _INSIDE = 100.0, 0.1
 # _WIDE: dense rows of at least this number of columns are multiplied as a matrix.
 _MOST_ROWS, _MOST_NUMBERS, _WIDE = 4096, 1 << 25, 256
 # The cost of the method is estimated as that of _COST_STEPS steps. A step takes _COST_CALLS nanoseconds, and _COST_READ
-# for each entry of X; matrix products and factors make _COST_DENSE multiplications in a nanosecond of each
-# of at most two threads, products of sparse
+# for each entry of X; matrix products and factors make _COST_DENSE multiplications in a nanosecond, products of sparse
 # rows _COST_SPARSE, and take _COST_ENTRY for each entry of the product.
-_COST_STEPS, _COST_CALLS, _COST_READ, _COST_DENSE, _COST_SPARSE, _COST_ENTRY = 20, 300_000, 8, 10, 1, 10
+_COST_STEPS, _COST_CALLS, _COST_READ, _COST_DENSE, _COST_SPARSE, _COST_ENTRY = 20, 300_000, 8, 12, 1, 10
 
 
 def cost(problem):
@@ -43,11 +42,10 @@ def cost(problem):
     m = min(n, D)
     if m > _MOST_ROWS or (n < D and not isinstance(problem.X, Csr) and n * D > _MOST_NUMBERS):
         return np.inf
-    dense = _COST_DENSE * min(2, problem.threads)
-    products = m * size / 2 / dense
+    products = m * size / 2 / _COST_DENSE
     if isinstance(problem.X, Csr):
         products = size**2 / max(n, D) / 2 / _COST_SPARSE + _COST_ENTRY * m * m
-    return _COST_STEPS * (_COST_CALLS + _COST_READ * size + products + m**3 / 6 / dense)
+    return _COST_STEPS * (_COST_CALLS + _COST_READ * size + products + m**3 / 6 / _COST_DENSE)
 
 
 class Interior:

@@ -30,8 +30,9 @@ from .soft_margin import Problem, Proof, square_norms
 
 # _NEWTON_SIZE: the most columns for Newton's method, which factorises a matrix of that size. Data with more columns
 # but at most this number of rows are reduced to as many columns as rows, with the same inner products.
+# _DENSE_NEWTON_SIZE: the same for the squared hinge and dense rows, which are multiplied fast.
 # _QR_NUMBERS: the most matrix entries for that reduction.
-_NEWTON_SIZE = 1024
+_NEWTON_SIZE, _DENSE_NEWTON_SIZE = 1024, 2048
 _QR_NUMBERS = 1 << 24
 # A Cholesky factor of the products of the rows is accepted only if each pivot is at least this share of the squared
 # length of the longest row.
@@ -149,19 +150,23 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
 
     Notes
     -----
-    Up to 1024 columns (or as few dense rows) it is Newton's method within a proximal method of multipliers: a sample of
-    the rows leads near the solution, and the last steps are made with the rows near the margin alone, so that there
-    are about ten passes over all rows: O(n d) each, and O(m d^2) a step for the second derivatives of m rows near the
-    margin. With the hinge, or if few rows are support vectors, sweeps of coordinate descent come first, for the time of
-    some steps. With more columns it is dual coordinate descent, O(n d) a sweep (CSR: of the entries); the planes of up
+    Up to 1024 columns (2048 with the squared hinge and dense rows; or 1024 dense rows) it is Newton's method within a
+    proximal method of multipliers: a sample of the rows leads near the solution, and the last steps are made with the
+    rows near the margin alone, so that there are about ten passes over all rows: O(n d) each, and O(m d^2) a step for
+    the second derivatives of m rows near the margin. With the hinge, if few rows are support vectors, or if there are
+    fewer than 8 rows for each column, sweeps of coordinate descent come first, for the time of some steps. With more
+    columns it is dual coordinate descent, O(n d) a sweep (CSR: of the entries); the planes of up
     to eight classes of sparse rows are found side by side, so that a sweep reads the rows once for all of them. Memory
     beyond X is O(n), a quarter of X where rows near the margin are copied, and d^2 numbers for each of 64 partial sums,
     64 MB at most. Few rows of fewer than 384 columns are copied as float64, to 32 MB at most.
 
     X is not converted, sparse rows stay so, and all sums are float64.
 
-    Of an L1 penalty `violation_` is the largest of the shortest subgradients by any weight, and steps are those of
-    Newton's method on the columns that are in use or nearly so, 1536 at most, by coordinate descent on a matrix.
+    Of an L1 penalty `violation_` is the largest of the shortest subgradients by any weight. Steps are those of Newton's
+    method, by coordinate descent: on the matrix of second derivatives of the columns that are in use or nearly so, or
+    on all columns of X, O(n d) a sweep, where that takes less time. After half of the time that it would take, an
+    interior point method gives the next point if n or d is at most 4096: some 20 steps of O(n d m + m^3) with the
+    smaller m of n and d + 1. Memory beyond X: X as float64 columns, X again if it is dense, and 32 m^2 bytes.
     Of `crammer_singer` it is the largest difference, over the rows, of what the dual variables of two classes gain.
 
     References
@@ -171,6 +176,7 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
     Yuan, Chang, Hsieh, Lin (2010), A comparison of optimization methods and software for large-scale L1-regularized
     linear classification. Crammer, Singer (2001), On the algorithmic implementation of multiclass kernel-based vector
     machines.
+    Mehrotra (1992), On the implementation of a primal-dual interior point method.
     Keerthi, DeCoste (2005), A modified finite Newton method for fast solution of large scale linear SVMs.
 
     Examples
@@ -534,7 +540,8 @@ class Plane:
         self.tol = self.model.tol
         self.sparsifies = self.model.penalty == "l1"
         self.few_rows = has_few_rows(X) and not self.sparsifies
-        self.newton = self.few_rows or X.shape[1] <= _NEWTON_SIZE
+        wide = _NEWTON_SIZE if isinstance(X, Csr) or self.model.loss == "hinge" else _DENSE_NEWTON_SIZE
+        self.newton = self.few_rows or X.shape[1] <= wide
         self.free = not self.model._intercept_is_penalised
         self.columns = shared.columns
         if self.few_rows and self.small is None:

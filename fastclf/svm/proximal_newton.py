@@ -11,6 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._threads import inner, norm_of, ranges
+from .dual_newton import compiled as systems
+from .dual_newton import factorise
 from .soft_margin import added, kernels
 
 # The ratio cost / gain of the first step, where cost is the upper bound of the dual variables alpha, and gain their
@@ -33,8 +35,9 @@ _MOST_GAIN = 1e10
 _IDLE = 4
 # The fit ends if an upper bound of the violation is at most this share of `tol`; the rest of `tol` is for rounding.
 _ENOUGH = 0.9
-# The number of rows of a Cholesky factor in the first call of compiled code, before any call was timed.
-_FIRST_ROWS = 256
+# _FIRST_ROWS: the number of rows of a Cholesky factor in the first call of compiled code, before any call was timed.
+# _LARGE: from this number of rows on, threads share the factor.
+_FIRST_ROWS, _LARGE = 256, 256
 # The most lengths that a line search tries.
 _TRIALS = 40
 
@@ -171,7 +174,7 @@ class ProximalNewton:
                 products = products + problem.products(change)
             else:
                 products = problem.products(weight)
-            direction = _solve(products, gradient)
+            direction = yield from _solve(products, gradient, problem.threads)
             fall = inner(gradient, direction)
             if not fall < 0 or self.stopped:
                 break
@@ -241,8 +244,8 @@ def _clipped(problem, alpha, h, z):
     return np.clip(_centre(problem, alpha, gain) + gain * z, 0, problem.most)
 
 
-def _solve(products, gradient):
-    """The Newton step -(I + products)^-1 gradient, by a Cholesky factor of I + products, scaled to unit diagonal."""
+def _solve(products, gradient, threads):
+    """A generator: the Newton step -(I + products)^-1 gradient, by a Cholesky factor, scaled to unit diagonal."""
     matrix = products.copy()
     diagonal = np.einsum("ii->i", matrix)
     diagonal += 1
@@ -250,6 +253,10 @@ def _solve(products, gradient):
     matrix *= scale
     matrix *= scale[:, None]
     x = -scale * gradient
+    if len(x) >= _LARGE:
+        yield from factorise(matrix, threads)
+        systems.solve(matrix, x[None])
+        return scale * x
     for start, stop in ranges(0, len(x), _FIRST_ROWS):
         kernels.solve(matrix, x, start, stop)
     return scale * x

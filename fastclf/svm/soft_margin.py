@@ -7,7 +7,7 @@ import numpy as np
 
 from .. import _simd
 from .._csr import Csr
-from .._threads import inner, rows_at
+from .._threads import inner, large_product, rows_at
 from .._validation import require_finite
 from ..linear_model.scores import _arrays, linear_scores
 from ..sums import blocks
@@ -22,8 +22,9 @@ _RANGE_WORK = 1 << 22
 # A block of rows takes at least this number of multiplications for each number that is summed over the block.
 _WORK_PER_NUMBER = 128
 
-# The products of at most this number of dense rows are a product of matrices.
-_FEW_ROWS = 64
+# The products of at most _FEW_ROWS dense rows, or of rows with at least _WIDE columns, are products of matrices, in
+# blocks of _WIDE_NUMBERS numbers.
+_FEW_ROWS, _WIDE, _WIDE_NUMBERS = 64, 384, 1 << 22
 
 
 def added(n, work, shape, add, threads):
@@ -133,6 +134,8 @@ class Problem:
         else:
             if weight.min() < 0:
                 return self.products(np.maximum(weight, 0)) - self.products(np.maximum(-weight, 0))
+            if d >= _WIDE:
+                return self._wide_products(rows, weight)
             X, width = self.X, -(-d // moments.TILE) * moments.TILE
             if len(rows) < self.n // 4:
                 X, weight = rows_at(X, rows), weight[rows]
@@ -149,6 +152,17 @@ class Problem:
         found[:d, :d] = gram
         found[:d, d] = found[d, :d] = self.bias * sums
         found[d, d] = self.bias**2 * total_weight
+        return found
+
+    def _wide_products(self, rows, weight):
+        """`products` of dense rows with many columns, by products of matrices in blocks of rows."""
+        found = np.zeros((self.d + 1, self.d + 1))
+        for start in range(0, len(rows), _WIDE_NUMBERS // self.d):
+            part = rows[start : start + _WIDE_NUMBERS // self.d]
+            block = np.empty((len(part), self.d + 1))
+            block[:, :-1], block[:, -1] = self.X[part], self.bias
+            block *= np.sqrt(weight[part])[:, None]
+            found += large_product(block.T, block)
         return found
 
     def losses(self, z):

@@ -45,8 +45,11 @@ def solver(request, monkeypatch):
     """Each of the three solvers, whichever is chosen by default."""
     if request.param != "few rows":
         monkeypatch.setattr(small_planes, "_COLUMNS", 0)
+    if request.param == "newton":
+        monkeypatch.setattr(linear_svc, "_TALL", 0)
     if request.param == "descent":
         monkeypatch.setattr(linear_svc, "_NEWTON_SIZE", 0)
+        monkeypatch.setattr(linear_svc, "_DENSE_NEWTON_SIZE", 0)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -632,3 +635,27 @@ def test_first_steps_that_classes_share_change_no_plane(rng, monkeypatch):
     np.testing.assert_allclose(model.coef_, other.coef_, rtol=1e-9)
     weighed = LinearSVC(tol=1e-9, class_weight="balanced").fit(X, y)
     assert weighed.violation_ <= 1e-9
+
+
+@pytest.mark.parametrize("bias", [0.0, 0.5])
+@pytest.mark.parametrize("kept", [1.0, 0.1])
+def test_products_of_wide_rows_are_those_of_the_definition(rng, monkeypatch, bias, kept):
+    X, y = noisy(rng, 900, 20, np.float32)
+    weight = rng.standard_normal(900) * (rng.random(900) < kept)
+    monkeypatch.setattr(soft_margin, "_WIDE", 1)
+    monkeypatch.setattr(soft_margin, "_WIDE_NUMBERS", 4000)
+    problem = soft_margin.Problem(X, y, np.ones(900), (X * X).sum(axis=1), False, bias, False, 2)
+    full = np.column_stack([X.astype(np.float64), np.full(900, bias)])
+    np.testing.assert_allclose(problem.products(weight), (full * weight[:, None]).T @ full, atol=1e-10)
+
+
+@pytest.mark.parametrize(("n", "d"), [(1200, 400), (1400, 1100)])
+def test_rows_hardly_more_than_columns_end_at_the_optimum_without_a_warning(rng, n, d):
+    X = rng.standard_normal((n, d))
+    y = np.where(X[:, :20].sum(axis=1) + 10 * rng.standard_normal(n) > 0, 1, -1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = LinearSVC(C=0.01).fit(X, y)
+    assert model.violation_ <= 1e-4
+    assert model.duality_gap_ <= 1e-3 * model.primal_objective_
+    assert objective(model, X, y, 0.01) == pytest.approx(model.primal_objective_)

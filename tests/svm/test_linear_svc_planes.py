@@ -116,6 +116,16 @@ def test_the_interior_point_method_ends_at_the_optimum(rng, monkeypatch, shape, 
     assert shortest_subgradient(model, full, y, 10 * weight, scaling, penalised) <= 2e-5
 
 
+@pytest.mark.parametrize("shape", [(120, 300), (300, 120)])
+@pytest.mark.parametrize("dense", [True, False])
+def test_threads_do_not_change_a_bit_of_the_planes_of_an_l1_penalty(rng, shape, dense):
+    X, y = far_from_optimal_at_first(rng, *shape, dense)
+    y = np.where(rng.random(len(y)) < 0.3, 2.0, y)
+    one, three = (LinearSVC(C=10, n_jobs=n, **L1).fit(X, y) for n in (1, 3))
+    np.testing.assert_array_equal(one.coef_, three.coef_)
+    np.testing.assert_array_equal(one.intercept_, three.intercept_)
+
+
 @pytest.mark.parametrize("dense", [True, False])
 def test_steps_by_columns_give_the_planes_of_steps_by_a_matrix(rng, monkeypatch, dense):
     X, y = noisy(rng, 150, 90)
