@@ -89,7 +89,8 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
     rank_ : int
         Rank of X, minus its mean if there is an intercept; with alpha > 0, of the penalised problem.
     condition_ : float
-        Condition number of the normal equations' matrix with scaled columns; infinite if the rank is not full.
+        Condition number of the normal equations' matrix with scaled columns, to 1e-4 if it is estimated; infinite if
+        the rank is not full.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only when X was a table with string column names.
@@ -249,7 +250,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         name = type(self).__name__
         solve = self._in_row_space
         if X.shape[0] >= X.shape[1]:
-            solve = lambda *given: self._by_products(*given, with_inverse=with_inverse)  # noqa: E731
+            solve = partial(self._by_products, with_inverse=with_inverse)
         if isinstance(X, Csr) and not with_inverse:
             if X.shape[1] > min(len(X), _MANY_COLUMNS):
                 solve = self._sparse

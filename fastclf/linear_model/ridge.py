@@ -87,10 +87,10 @@ class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
 
     Notes
     -----
-    Cost, memory and exactness are those of LeastSquaresClassifier. A well-conditioned dense problem with more rows than
-    columns is solved from the inverse of X'X + alpha I; where the product of the norms of that matrix and of its
-    inverse, which bounds its condition, is above 1e5, the solution is that of LeastSquaresClassifier. Unlike
-    scikit-learn's, class_weight='balanced' sees the sample weights.
+    Cost, memory and exactness are those of LeastSquaresClassifier. A well-conditioned dense problem with more rows
+    than columns, and at most 400 columns, is solved from the inverse of X'X + alpha I; where the product of the
+    norms of that matrix and of its inverse, which bounds its condition, is above 1e5, the solution is that of
+    LeastSquaresClassifier. Unlike scikit-learn's, class_weight='balanced' sees the sample weights.
 
     Examples
     --------

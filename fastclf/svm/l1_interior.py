@@ -7,8 +7,8 @@ of p >= 0, t of q >= 0 and v of a >= 0, with Mehrotra's predictor and corrector 
 
     Z w + ridge a - 1 = v,    edge - Z'a = s,    edge + Z'a = t,    p s = q t = a v = mu,        row i of Z: y_i x_i
 
-Each linear system is reduced to one with min(n, d + 1) rows. Some 20 steps suffice at any scale of the columns and of
-the costs, if there are more columns than rows, too.
+Each linear system is reduced to one with min(n, d + 1) rows. Some 20 steps suffice, also with more columns than rows.
+Where columns differ by many orders of magnitude, rounding may end the steps early.
 """
 
 import numpy as np
@@ -22,7 +22,8 @@ from .soft_margin import Problem
 # _STEPS: the most Newton steps.
 # _SHARE: the longest step, as a share of the distance to the boundary.
 # _ENOUGH: the sum of the complementary products at the end, as a share of the objective.
-_STEPS, _SHARE, _ENOUGH = 60, 0.995, 1e-11
+# _IDLE: the steps end after this number of successive ones without a smaller gap, which only rounding can cause.
+_STEPS, _SHARE, _ENOUGH, _IDLE = 60, 0.995, 1e-11, 12
 # _START: the products p s, q t and a v at the start, as a multiple of the objective's share.
 # _INSIDE: the least multiplier at the start, as a share of the penalty.
 _START, _INSIDE = 100.0, 0.1
@@ -96,32 +97,42 @@ class Interior:
 
         Yields the relative gap before each step, and infinity within steps.
         """
-        while self.n_steps < _STEPS:
+        least, idle = np.inf, 0
+        while self.n_steps < _STEPS and idle < _IDLE:
             gap = float(np.sum(self.p * self.s) + np.sum(self.q * self.t) + np.sum(self.a * self.v))
             rest = gap / abs(float(self.a.sum() - 0.5 * np.sum(self.problem.ridge * self.a * self.a)))
             if not rest > _ENOUGH:
                 return
+            least, idle = min(least, rest), 0 if rest < least else idle + 1
             yield rest
             self.n_steps += 1
             system = System(self)
             for _ in system.factorised():
                 yield np.inf
-            state = self.p, self.q, self.s, self.t, self.a, self.v
-            _, dp, dq, ds, dt, da, dv = step = system.direction(0.0, 0.0, 0.0)
-            p, q, s, t, a, v = _moved(state, step[1:], _longest(state, step[1:]))
-            after = float(np.sum(p * s) + np.sum(q * t) + np.sum(a * v))
-            aim = gap / (2 * len(p) + len(a)) * (after / gap) ** 3
-            step = system.direction(aim - dp * ds, aim - dq * dt, aim - da * dv)
-            length = min(1.0, _SHARE * _longest(state, step[1:]))
-            if not all(np.isfinite(each).all() for each in step):
+            if not self._move(system, gap):
                 return
-            self.w = self.w + length * step[0]
-            self.p, self.q, self.s, self.t, self.a, self.v = _moved(state, step[1:], length)
+
+    @np.errstate(all="ignore")
+    def _move(self, system, gap):
+        """Take the Newton step of a factorised system; returns False if rounding allows none."""
+        state = self.p, self.q, self.s, self.t, self.a, self.v
+        _, dp, dq, ds, dt, da, dv = step = system.direction(0.0, 0.0, 0.0)
+        p, q, s, t, a, v = _moved(state, step[1:], _longest(state, step[1:]))
+        after = float(np.sum(p * s) + np.sum(q * t) + np.sum(a * v))
+        aim = gap / (2 * len(p) + len(a)) * (after / gap) ** 3
+        step = system.direction(aim - dp * ds, aim - dq * dt, aim - da * dv)
+        length = min(1.0, _SHARE * _longest(state, step[1:]))
+        if not all(np.isfinite(each).all() for each in step):
+            return False
+        self.w = self.w + length * step[0]
+        self.p, self.q, self.s, self.t, self.a, self.v = _moved(state, step[1:], length)
+        return True
 
 
 class System:
     """The linear system of a Newton step from the state of an `Interior`, with a factor of its matrix."""
 
+    @np.errstate(all="ignore")  # numbers that overflow make a step that is refused
     def __init__(self, point):
         self.point, problem = point, point.problem
         p, q, s, t, a, v = point.p, point.q, point.s, point.t, point.a, point.v

@@ -24,7 +24,7 @@ from .soft_margin import Problem, Proof
 
 coordinates = _simd.load("linear_model._elastic_net")
 
-# _MOST_COLUMNS: the most columns in a step.
+# _MOST_COLUMNS: the most columns of a matrix of second derivatives.
 # _FEW_COLUMNS: with at most this number of columns, a step has all of them.
 # _NEAR: with more columns, a step has those whose |gradient| is above this; at 1, the factor of |w| in the objective, a
 # weight leaves 0.
@@ -43,6 +43,8 @@ _LARGE_SYSTEM = 2000
 _VISIT = 15
 # The interior point method begins when the steps have taken this share of the time that it takes.
 _TRIED = 0.5
+# After it steps go on for at most this multiple of the time that it takes, or this number of nanoseconds.
+_AFTER, _LEAST_AFTER = 10, 1e9
 # The interior point method ends at a point without violations above the tolerance, which is asked for after each step
 # below this relative gap.
 _CLOSE = 1e-6
@@ -117,12 +119,16 @@ class L1Newton:
             self.edge[-1] = 0.0
         point = _point(problem, self.edge, np.zeros(problem.d + 1) if start is None else start.w)
         # about the number of nanoseconds until the interior point method begins
-        self.left, by_matrix = _TRIED * l1_interior.cost(problem), self.columns is None
+        inside = l1_interior.cost(problem)
+        self.left, by_matrix, found_inside = _TRIED * inside, self.columns is None, False
         yield
         stale, least = 0, np.inf
         while point.violations.max() > self.tol and not self.ended and self.n_iter < self.max_iter and stale < _STALE:
             if self.left <= 0:
-                self.left, by_matrix = np.inf, True
+                if found_inside:
+                    break
+                # few weights are not 0 there, so that their matrix takes less time than all columns
+                self.left, by_matrix, found_inside = max(_AFTER * inside, _LEAST_AFTER), True, True
                 point = yield from self._by_interior(point)
                 continue
             self.spent = 0.0
@@ -160,8 +166,8 @@ class L1Newton:
     def _cost_of_matrix(self, point, m):
         """About the number of nanoseconds that a matrix of second derivatives of shape (m, m) takes."""
         if isinstance(self.problem.X, Csr):
-            length = self.problem.X.size / self.problem.n
-            return self.problem.X.size * length / 2 / _SPARSE
+            length = self.problem.X.size / self.problem.n * m / (self.problem.d + 1)
+            return self.problem.n * length**2 / 2 / _SPARSE
         return np.count_nonzero(point.z > 0) * m * m / 2 / _DENSE
 
     def _by_matrix(self, point):
