@@ -17,7 +17,6 @@ from .._threads import (
     aside_if_many,
     aside_if_slow,
     columns_at,
-    large_product,
     map_rows,
     norm_of,
     ranges,
@@ -51,9 +50,6 @@ _FAR = 100
 # Squares of numbers from 1 / _SAFE to _SAFE neither overflow nor underflow.
 _SAFE = 1e140
 
-
-# From this number of columns on, a block of second derivatives is a product of matrices.
-_WIDE = 384
 
 # The number of rows whose centred values are in float64 at a time.
 _COPIED_ROWS = 4096
@@ -427,33 +423,6 @@ class Likelihood:
             margin=min(float(part.sums[1]) for part in passes) if self.margins else -np.inf,
             curvature=self._assembled(added(part.hess for part in passes) / total, curvature) if n_blocks else None,
         )
-
-    def second_derivatives(self, theta, step, curvature):
-        """The `curvature` of `evaluate`; one block of many columns is computed as a product of matrices."""
-        local = isinstance(self.X, np.ndarray)
-        if curvature == "full" or self.n_blocks(curvature) > 1 or self.d < _WIDE or not local:
-            return self.evaluate(theta, step, curvature).curvature
-        n, hess = len(self.X), np.zeros((self.d + 1, self.d + 1))
-        # the numbers of the rows of every step-th panel
-        rows = np.flatnonzero(np.arange(n) // kernels.PANEL % step == 0)
-        for start in range(0, len(rows), _COPIED_ROWS):
-            part = rows[start : start + _COPIED_ROWS] if step > 1 else slice(start, start + _COPIED_ROWS)
-            X = self.X[part]
-            Z = np.full((len(X), self.d + 1), self.bias, np.float64)
-            np.subtract(X, self.mean, out=Z[:, :-1])
-            Z[:, :-1] *= self.factor
-            share = Z @ theta.T
-            if self.K == 1:
-                doubt = 0.25 / np.cosh(np.clip(0.5 * share[:, 0], -300, 300)) ** 2
-            else:
-                share = np.exp(share - share.max(axis=1, keepdims=True))
-                share /= share.sum(axis=1, keepdims=True)
-                doubt = (1 - np.sum(share * share, axis=1)) / self.K
-            weight = doubt * self.weights[part] if len(self.weights) else doubt
-            Z *= np.sqrt(np.maximum(weight, 0))[:, None]
-            hess += large_product(Z.T, Z)
-        total = self.total if step == 1 else self.sum_of_weights(step) or 1.0
-        return hess[None] / total + np.diag(self.pull)
 
     @property
     def _turns(self):

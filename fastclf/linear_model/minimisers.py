@@ -360,7 +360,7 @@ def quasi_newton_points(problem, theta, tol, every=1):
     if is_small:
         n_steps, few = _small_steps(problem, kind, step)
     while not point.is_optimal(tol):
-        curvature = problem.diagonal if kind is None else problem.second_derivatives(point.theta, step, kind)
+        curvature = problem.diagonal if kind is None else problem.evaluate(point.theta, step, kind).curvature
         last = point
         if is_compact:
             steps = compact_lbfgs(evaluate, last, tol, inverse_of(curvature))

@@ -4,7 +4,7 @@ import numpy as np
 
 from .. import _simd
 from .._csr import Csr
-from .._threads import advance, large_product, n_threads, ranges
+from .._threads import advance, n_threads, ranges
 from .blocks import added, even_bounds, n_blocks, over_blocks
 from .class_sums import _ONES, divide, over_spans, span_bounds
 from .class_sums import kernels as class_sums
@@ -13,11 +13,6 @@ kernels = _simd.load("sums._moments")
 
 # The smallest number of rows in a block, if products of columns are summed over blocks of rows.
 _BLOCK_ROWS = 1024
-
-# _WIDE: from this number of columns on, products of dense rows are products of matrices; from half of it if there are
-# fewer than _MANY_ROWS rows, which few blocks share among the threads.
-# _WIDE_NUMBERS: the number of values in a block of rows that is multiplied so.
-_WIDE, _MANY_ROWS, _WIDE_NUMBERS = 768, 8 * _BLOCK_ROWS, 1 << 22
 
 # The largest number of entries of X in the first range of rows; also the largest number of values of sparse rows that
 # are made dense at a time.
@@ -112,8 +107,6 @@ def products(X, codes, n_classes, weight, shift, n_jobs, progress):
     X may be a Csr, which is made dense in ranges of rows. The cost is n d^2 / 2 multiply-adds.
     """
     d = X.shape[1]
-    if d >= (_WIDE if len(X) >= _MANY_ROWS else _WIDE // 2) and not isinstance(X, Csr):
-        return _wide_products(X, codes, n_classes, weight, shift, progress)
     most = product_range(d)
 
     def add(start, stop, sums):
@@ -127,25 +120,6 @@ def products(X, codes, n_classes, weight, shift, n_jobs, progress):
     with np.errstate(all="ignore"):
         blocks = over_blocks(bounds, most, lambda: product_sums(n_classes, d), add, n_threads(n_jobs), cut)
     return joined_products(blocks, d)
-
-
-def _wide_products(X, codes, n_classes, weight, shift, progress):
-    """The same for many columns, by products of matrices in blocks of rows."""
-    sums, gram = product_sums(n_classes, X.shape[1])
-    gram = gram[: X.shape[1], : X.shape[1]]
-    size = max(_BLOCK_ROWS, _WIDE_NUMBERS // X.shape[1])
-    for start in range(0, len(X), size):
-        part = slice(start, start + size)
-        weights = np.ones(len(X[part])) if weight is None else weight[part]
-        with np.errstate(all="ignore"):
-            rows = X[part] - shift
-            indicator = np.zeros((n_classes, len(rows)))
-            indicator[codes[part], np.arange(len(rows))] = weights
-            sums += large_product(indicator, rows)
-            rows *= np.sqrt(weights)[:, None]
-            gram += large_product(rows.T, rows)
-        advance(progress, len(rows))
-    return sums, gram
 
 
 def product_bounds(n, n_classes, d):

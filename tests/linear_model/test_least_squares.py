@@ -331,19 +331,3 @@ def test_a_factor_gives_the_weights_of_eigenvectors(rng, monkeypatch, alpha, spr
     if cls is LeastSquaresClassifier:
         assert models[0].rank_ == models[1].rank_
         np.testing.assert_allclose(models[0].condition_, models[1].condition_, rtol=1e-2)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("weighted", [True, False])
-def test_many_columns_are_multiplied_as_matrices_with_the_same_sums(rng, monkeypatch, dtype, weighted):
-    X, codes, shift = rng.standard_normal((2500, 40)).astype(dtype), rng.integers(0, 3, 2500), rng.standard_normal(40)
-    weight = rng.integers(0, 3, 2500).astype(float) if weighted else None
-    found = []
-    for wide in (1, 10**6):
-        monkeypatch.setattr(moments, "_WIDE", wide)
-        monkeypatch.setattr(moments, "_WIDE_NUMBERS", 1)
-        progress = fastclf._threads.Progress(2500, "sums")
-        with progress:
-            found.append(moments.products(X, codes, 3, weight, shift, 2, progress))
-    for one, other in zip(*found):
-        np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-10)

@@ -680,16 +680,3 @@ def test_steps_for_few_rows_reach_the_optimum_of_newton_s_method(rng):
         )
         np.testing.assert_allclose(ours.predict_proba(X), newton.predict_proba(X), atol=1e-6)
         np.testing.assert_allclose(ours.log_likelihood_, newton.log_likelihood_, rtol=1e-6)
-
-
-@pytest.mark.parametrize("n_classes", [2, 4])
-@pytest.mark.parametrize("step", [1, 3])
-@pytest.mark.parametrize("weighted", [True, False])
-def test_second_derivatives_of_wide_rows_are_those_of_a_pass(rng, monkeypatch, n_classes, step, weighted):
-    X, codes = rng.standard_normal((900, 12)) + 2, rng.integers(0, n_classes, 900).astype(np.int32)
-    weight = rng.integers(0, 3, 900).astype(float) if weighted else None
-    problem = likelihood.Likelihood(X, codes, n_classes, weight, 0.01, True, 2)
-    theta = rng.standard_normal((problem.K, 13))
-    monkeypatch.setattr(likelihood, "_WIDE", 1)
-    found = problem.second_derivatives(theta, step, "shared")
-    np.testing.assert_allclose(found, problem.evaluate(theta, step, "shared").curvature, rtol=1e-10, atol=1e-12)
