@@ -144,7 +144,8 @@ DIRECTIVES = {
     "wraparound": False,
     "initializedcheck": DEBUG,
     "cdivision": not DEBUG,
-    "embedsignature": True,
+    # the signatures of compiled functions, which are internal, would take 8 kB of a wheel
+    "embedsignature": DEBUG,
     "freethreading_compatible": True,
 }
 

@@ -53,7 +53,7 @@ _HINGE_EPOCHS = 12
 # With the squared hinge and at least _TALL rows for each column, coordinate descent goes on after its first epoch only
 # if at most the share _FEW_SUPPORTS of the rows have alpha > 0. Alpha has no upper bound then, so that few rows leave
 # the epochs where more are support vectors. With fewer rows, Newton's method alone may take hundreds of steps to find
-# the rows with alpha > 0.
+# the rows with alpha > 0; where such steps are short, as for _SMALL_WORK, it is taken for the sake of its precision.
 _FEW_SUPPORTS, _TALL = 0.1, 8
 
 # The most multiplications in a matrix of second derivatives for which the compiled solver of small problems, which has
@@ -638,8 +638,9 @@ class Plane:
         if problem.squared and not self.few_rows:
             descent.max_iter = 1
             found = yield from descent.solve(problem)
-            many = np.count_nonzero(found.alpha) > _FEW_SUPPORTS * problem.n
-            if found.violation > self.tol and many and problem.n >= _TALL * (problem.d + 1):
+            n, D = problem.n, problem.d + 1
+            many = np.count_nonzero(found.alpha) > _FEW_SUPPORTS * n
+            if found.violation > self.tol and many and (n >= _TALL * D or n * D**2 <= _SMALL_WORK):
                 # the compiled solver of small problems needs no start
                 return found if self.small is None else None
             descent.max_iter, descent.stopped = most, self.called_off
