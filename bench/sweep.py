@@ -31,7 +31,8 @@ SPARSE, UNKNOWN, PLAIN = {"text"}, {"handle_unknown": "ignore"}, {"shuffle": Fal
 THREADS, RADIUS = {"n_jobs": "threads"}, {"radius": "radius", "outlier_label": "most_frequent"}
 CATEGORIES, MANHATTAN = {"min_categories": 100}, {"metric": "manhattan"}
 BALANCED = {"class_weight": "balanced", "min_samples_leaf": 5}
-NUMBERS = SPARSE | {"numbers", "clusters", "wide", "tiny"}
+SPARSE_WEIGHTS = {"penalty": "l1", "dual": False}
+NUMBERS = SPARSE | {"numbers", "clusters", "many columns", "wide", "tiny"}
 METHODS = {
     "knn": ("KNeighborsClassifier", "neighbors", {}, THREADS, "predict", set()),
     "knn regressor": ("KNeighborsRegressor", "neighbors", {}, THREADS, "predict", set()),
@@ -40,6 +41,7 @@ METHODS = {
     "ridge": (("LeastSquaresClassifier", "RidgeClassifier"), "linear_model", {"alpha": 1.0}, {}, "predict", set()),
     "centroid": ("NearestCentroid", "neighbors", {}, {}, "predict", set()),
     "linearsvc": ("LinearSVC", "svm", {}, {}, "predict", set()),
+    "linearsvc l1": ("LinearSVC", "svm", SPARSE_WEIGHTS, SPARSE_WEIGHTS, "predict", set()),
     "svc": ("SVC", "svm", {}, {}, "predict", set()),
     "svc C=100": ("SVC", "svm", {"C": 100}, {"C": 100}, "predict", set()),
     "svc linear": ("SVC", "svm", {"kernel": "linear"}, {"kernel": "linear"}, "predict", SPARSE),
@@ -58,7 +60,7 @@ METHODS = {
     "tree balanced": ("DecisionTreeClassifier", "tree", BALANCED, BALANCED, "predict_proba", SPARSE),
     "rbf sampler": ("RBFSampler", "kernel_approximation", {"random_state": 0}, {"random_state": 0}, "transform", set()),
     "one-hot": ("OneHotEncoder", "preprocessing", UNKNOWN, UNKNOWN, "transform", NUMBERS),
-    "polynomial": ("PolynomialFeatures", "preprocessing", {}, {}, "transform", SPARSE | {"wide"}),
+    "polynomial": ("PolynomialFeatures", "preprocessing", {}, {}, "transform", SPARSE | {"many columns", "wide"}),
     "nystroem": ("Nystroem", "kernel_approximation", {"random_state": 0}, {"random_state": 0}, "transform", SPARSE),
 }
 
@@ -67,6 +69,18 @@ _QUADRATIC = 9000
 
 REGRESSORS = {"knn regressor", "tree regressor"}
 STEPS = ("fit", "ask", "row")
+
+# The kinds of data, with their shares in percent.
+KINDS = {
+    "numbers": 22,
+    "clusters": 16,
+    "digits": 11,
+    "zeros and ones": 11,
+    "text": 12,
+    "many columns": 9,
+    "wide": 8,
+    "tiny": 11,
+}
 
 # The forms of a table that is not sparse, with their shares in percent.
 FORMS = {
@@ -86,8 +100,7 @@ FORMS = {
 
 def draw(rng):
     """One shape of data."""
-    kinds = {"numbers": 25, "clusters": 18, "digits": 12, "zeros and ones": 12, "text": 13, "wide": 8, "tiny": 12}
-    kind = str(rng.choice(list(kinds), p=np.array(list(kinds.values())) / sum(kinds.values())))
+    kind = str(rng.choice(list(KINDS), p=np.array(list(KINDS.values())) / 100))
     form = "plain" if kind == "text" else str(rng.choice(list(FORMS), p=np.array(list(FORMS.values())) / 100))
     if kind in ("digits", "zeros and ones") and form in ("skewed", "small numbers", "large numbers"):
         form = "plain"  # the values of these kinds of data are categories, too, so that their form is not changed
@@ -95,6 +108,8 @@ def draw(rng):
     n, d = int(10 ** rng.uniform(3, 4.6)), int(10 ** rng.uniform(0.5, 2.3))
     if kind == "wide":
         n, d, n_classes = int(10 ** rng.uniform(2, 3)), int(10 ** rng.uniform(3, 4)), min(n_classes, 10)
+    elif kind == "many columns":
+        n, d, n_classes = int(10 ** rng.uniform(3, 3.8)), int(10 ** rng.uniform(2.4, 3.2)), min(n_classes, 20)
     elif kind == "tiny":
         n, d, n_classes = int(rng.integers(40, 400)), int(rng.integers(2, 20)), min(n_classes, 4)
     elif kind == "text":
