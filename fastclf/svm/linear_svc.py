@@ -155,10 +155,10 @@ class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
     rows near the margin alone, so that there are about ten passes over all rows: O(n d) each, and O(m d^2) a step for
     the second derivatives of m rows near the margin. With the hinge, if few rows are support vectors, or if there are
     fewer than 8 rows for each column, sweeps of coordinate descent come first, for the time of some steps. With more
-    columns it is dual coordinate descent, O(n d) a sweep (CSR: of the entries); the planes of up
-    to eight classes of sparse rows are found side by side, so that a sweep reads the rows once for all of them. Memory
-    beyond X is O(n), a quarter of X where rows near the margin are copied, and d^2 numbers for each of 64 partial sums,
-    64 MB at most. Few rows of fewer than 384 columns are copied as float64, to 32 MB at most.
+    columns it is dual coordinate descent, O(n d) a sweep (CSR: of the entries); the planes of up to eight classes of
+    sparse rows are found side by side, so that a sweep reads the rows once for all of them. Memory beyond X is O(n), a
+    quarter of X where rows near the margin are copied, and d^2 numbers for each of 64 partial sums, 64 MB at most. Few
+    rows of fewer than 384 columns are copied as float64, to 32 MB at most.
 
     X is not converted, sparse rows stay so, and all sums are float64.
 
