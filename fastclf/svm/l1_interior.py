@@ -20,7 +20,7 @@ from .dual_newton import factorise
 from .soft_margin import Problem
 
 # _STEPS: the most Newton steps.
-# _SHARE: the longest step, as a share of the distance to the boundary.
+# _SHARE: the longest step, as a share of the step with which a variable would become 0.
 # _ENOUGH: the sum of the complementary products at the end, as a share of the objective.
 # _IDLE: the steps end after this number of successive ones without a smaller gap, which only rounding can cause.
 _STEPS, _SHARE, _ENOUGH, _IDLE = 60, 0.995, 1e-11, 12
@@ -28,9 +28,8 @@ _STEPS, _SHARE, _ENOUGH, _IDLE = 60, 0.995, 1e-11, 12
 # _INSIDE: the least multiplier at the start, as a share of the penalty.
 _START, _INSIDE = 100.0, 0.1
 # _MOST_ROWS: the most rows of a linear system.
-# _MOST_NUMBERS: the most numbers in a copy of dense rows.
-# _WIDE: dense rows of at least this number of columns are multiplied as a matrix.
-_MOST_ROWS, _MOST_NUMBERS, _WIDE = 4096, 1 << 25, 256
+# _MOST_NUMBERS: fewer dense rows than columns are copied, so that the method is not used if they have more numbers.
+_MOST_ROWS, _MOST_NUMBERS = 4096, 1 << 25
 # The cost of the method is estimated as that of _COST_STEPS steps. A step takes _COST_CALLS nanoseconds, and _COST_READ
 # for each entry of X; matrix products and factors make _COST_DENSE multiplications in a nanosecond, products of sparse
 # rows _COST_SPARSE, and take _COST_ENTRY for each entry of the product.
@@ -100,7 +99,8 @@ class Interior:
         least, idle = np.inf, 0
         while self.n_steps < _STEPS and idle < _IDLE:
             gap = float(np.sum(self.p * self.s) + np.sum(self.q * self.t) + np.sum(self.a * self.v))
-            rest = gap / abs(float(self.a.sum() - 0.5 * np.sum(self.problem.ridge * self.a * self.a)))
+            dual = float(self.a.sum() - 0.5 * np.sum(self.problem.ridge * self.a * self.a))
+            rest = gap / max(abs(dual), 1e-300)
             if not rest > _ENOUGH:
                 return
             least, idle = min(least, rest), 0 if rest < least else idle + 1
@@ -148,7 +148,7 @@ class System:
             self.matrix, diagonal = self._of_rows(), self.slack
         else:
             self.stiff = np.where(self.bend > 0, 1 / np.where(self.bend > 0, self.bend, 1.0), 0.0)
-            self.matrix, diagonal = self._of_columns(), self.stiff
+            self.matrix, diagonal = problem.products(1 / self.slack), self.stiff
         self.matrix[np.diag_indices(len(self.matrix))] += diagonal
         yield
         yield from factorise(self.matrix, problem.threads)
@@ -164,7 +164,9 @@ class System:
         """Z diag(bend) Z', of shape (n, n)."""
         problem, n = self.point.problem, self.point.problem.n
         if self.point.turned is None:
-            rows = self._dense_rows(np.sqrt(self.bend))
+            rows = np.empty((n, problem.d + 1))
+            rows[:, :-1], rows[:, -1] = problem.X, problem.bias
+            rows *= np.sqrt(self.bend)
             matrix = large_product(rows, rows.T)
         else:
             matrix = self.point.turned.products(self.bend[:-1])[:n, :n] + self.bend[-1] * problem.bias**2
@@ -172,28 +174,11 @@ class System:
         matrix *= problem.y[:, None]
         return matrix
 
-    def _of_columns(self):
-        """Z' diag(1 / slack) Z, of shape (d + 1, d + 1)."""
-        problem = self.point.problem
-        if isinstance(problem.X, Csr) or problem.d < _WIDE or problem.X.size > _MOST_NUMBERS:
-            return problem.products(1 / self.slack)
-        rows = self._dense_rows(np.sqrt(1 / self.slack)[:, None])
-        return large_product(rows.T, rows)
-
-    def _dense_rows(self, factor):
-        """The rows of dense X with the bias column, times `factor`."""
-        problem = self.point.problem
-        rows = np.empty((problem.n, problem.d + 1))
-        rows[:, -1] = problem.bias
-        rows[:, :-1] = problem.X
-        rows *= factor
-        return rows
-
     def direction(self, ps, qt, av):
         """The step (dw, dp, dq, ds, dt, da, dv) towards complementary products p s = `ps`, q t = `qt`, a v = `av`."""
         point, problem = self.point, self.point.problem
         p, q, s, t, a, v = point.p, point.q, point.s, point.t, point.a, point.v
-        still = point.edge == 0  # the intercept without a penalty
+        still = point.edge == 0  # an intercept without a penalty is not the difference of a p and a q
         # the parts of dp and dq that do not depend on da
         from_p = np.where(still, 0.0, (ps - p * self.off_s) / s - p)
         from_q = np.where(still, 0.0, (qt - q * self.off_t) / t - q)
