@@ -19,7 +19,10 @@ from _vector cimport LANES_D, fmadd_d, prefetch, spread_d, vec_d, widen
 cdef enum:
     AHEAD = 512  # while a value of X is read, the value that is this number of values ahead is prefetched
     WIDE = 2 * LANES_D  # the number of columns of a tile of the Gram matrix; a tile has 4 rows
-    PANEL_ROWS = 48  # the number of rows in a panel, a copy of rows from which the shift is subtracted
+    # The number of rows in a panel, a copy of rows from which the shift is subtracted. A panel is kept in blocks of WIDE
+    # columns, row after row, which stay in the first cache while a tile is computed.
+    PANEL_ROWS = 192
+    NEAR = 256
 
 TILE = max(WIDE, 4)  # the Gram matrix has whole tiles: its number of columns is rounded up to a multiple of TILE
 
@@ -31,30 +34,32 @@ cdef inline vec_d load(const floating* x) noexcept nogil:
         return (<const vec_d*> x)[0]
 
 
+cdef inline Py_ssize_t place_of(Py_ssize_t j) noexcept nogil:
+    """The index of column j in the first row of a panel."""
+    return j // WIDE * (PANEL_ROWS * WIDE) + j % WIDE
+
+
 cdef void pack(const floating* x, double w, const double* c, Py_ssize_t d, double* row, double* total) noexcept nogil:
-    """For row x, weight w, shift c: write sqrt(w) (x - c), for the Gram matrix, and add w (x - c) to `total`."""
+    """For row x, weight w, shift c: write sqrt(w) (x - c) to a row of a panel, and add w (x - c) to `total`."""
     cdef vec_d t, weight = spread_d(w), root = spread_d(sqrt(w))
     cdef double u
     cdef Py_ssize_t j = 0, whole = d - d % LANES_D
     while j < whole:
         prefetch(x + j + AHEAD)
         t = load(x + j) - load(c + j)
-        (<vec_d*> (row + j))[0] = root * t
+        (<vec_d*> (row + place_of(j)))[0] = root * t
         (<vec_d*> (total + j))[0] = fmadd_d(weight, t, load(total + j))
         j += LANES_D
     for j in range(whole, d):
         u = x[j] - c[j]
-        row[j] = sqrt(w) * u
+        row[place_of(j)] = sqrt(w) * u
         total[j] += w * u
 
 
 cdef void add_tile(
     const double* a, const double* b, Py_ssize_t n_rows, Py_ssize_t stride, double* out
 ) noexcept nogil:
-    """out[i * stride + j] += sum over rows r of a[r, i] b[r, j], for i < 4 and j < WIDE.
-
-    Rows of a, of b and of the result begin `stride` numbers apart.
-    """
+    """out[i * stride + j] += sum over rows r of a[r, i] b[r, j], for i < 4 and j < WIDE; a and b: blocks of a panel."""
     cdef vec_d s0, s1, s2, s3, t0, t1, t2, t3, p, q, u
     cdef Py_ssize_t _r
     cdef double* o = out
@@ -81,8 +86,8 @@ cdef void add_tile(
         u = spread_d(a[3])
         s3 = fmadd_d(u, p, s3)
         t3 = fmadd_d(u, q, t3)
-        a += stride
-        b += stride
+        a += WIDE
+        b += WIDE
     (<vec_d*> o)[0] = s0
     (<vec_d*> (o + LANES_D))[0] = t0
     (<vec_d*> (o + stride))[0] = s1
@@ -94,14 +99,23 @@ cdef void add_tile(
 
 
 cdef void add_panel(const double* panel, Py_ssize_t n_rows, Py_ssize_t width, double* gram) noexcept nogil:
-    """Add the products of a panel's columns to the Gram matrix, only in its upper triangle, tile by tile."""
-    cdef Py_ssize_t i, j = 0
-    while j < width:
-        i = 0
-        while i < j + WIDE and i < width:
-            add_tile(panel + i, panel + j, n_rows, width, gram + i * width + j)
-            i += 4
-        j += WIDE
+    """Add the products of a panel's columns to the Gram matrix, only in its upper triangle, tile by tile.
+
+    NEAR columns of the panel at a time are multiplied by all others, so that they stay in a cache.
+    """
+    cdef Py_ssize_t i, j, r, first = 0
+    while first < width:
+        j = first
+        while j < width:
+            i = first
+            while i < j + WIDE and i < min(width, first + NEAR):
+                for r in range(i + 4, i + 8):
+                    prefetch(gram + r * width + j)
+                    prefetch(gram + r * width + j + LANES_D)
+                add_tile(panel + place_of(i), panel + place_of(j), n_rows, width, gram + i * width + j)
+                i += 4
+            j += WIDE
+        first += NEAR
 
 
 def add_products(
@@ -124,7 +138,7 @@ def add_products(
                 if weight is not None:
                     w = weight[i]
                 if w > 0:
-                    pack(&X[i, 0], w, &shift[0], d, &panel[n_rows, 0], &sum_out[code[i], 0])
+                    pack(&X[i, 0], w, &shift[0], d, &panel[0, 0] + n_rows * WIDE, &sum_out[code[i], 0])
                     n_rows += 1
                 i += 1
             add_panel(&panel[0, 0], n_rows, width, &gram_out[0, 0])
