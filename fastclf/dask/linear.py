@@ -131,8 +131,8 @@ class LeastSquaresClassifier(_LeastSquares):
     """Least squares on the indicators of the classes, on Dask: `fastclf.LeastSquaresClassifier`, bit for bit.
 
     The sums of squares come from the workers in two rounds. If the condition number of their matrix is above 1e5, all
-    rows pass through the client in blocks of 8 MB, as they do one after another in the plain fit. If X has fewer rows
-    than columns, or is sparse with more than 4096 columns, the client collects X.
+    rows pass through the client in blocks of 8 MB, once or twice, as they do one after another in the plain fit. If X
+    has fewer rows than columns, or is sparse with more than 4096 columns, the client collects X.
     """
 
     _solve = staticmethod(lambda model, *problem: model._solved(*problem, with_inverse=False)[0])

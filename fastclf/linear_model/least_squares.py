@@ -22,13 +22,14 @@ from .._threads import (
 )
 from .._validation import as_unchecked_matrix, require_number
 from .exclusive import exclusive_columns, solved_by_elimination
-from .row_gram import Centred, DenseCentred, Factor, Unsure, largest_eigenvalue, mean_of, solved
+from .row_gram import Centred, DenseCentred, Factor, Unsure, largest_eigenvalue, mean_of, settled, solved
 from .row_sums import RowSums
 from .scores import LinearClassifier, chosen, counted, in_order_for, linear_codes, linear_scores
 
-# The normal equations are solved if the condition number of their matrix, after its columns are scaled to length 1, is
-# at most this; then ten digits of the solution are right. Otherwise X itself is factored.
-_CONDITION = 1e5
+# _CONDITION: ten digits of the solution of the normal equations are right if the condition number of their matrix,
+# after its columns are scaled to length 1, is at most this.
+# REFINED: up to this condition number, the solution is refined by residuals of X itself. Otherwise X is factored.
+_CONDITION, REFINED = 1e5, 1e10
 
 # _MANY_USED: from this number of columns on, the normal equations are solved by a Cholesky factor, which takes a tenth
 # of the time of eigenvectors.
@@ -37,6 +38,9 @@ _MANY_USED, _DIGITS = 64, (0.1, 1e-4)
 
 # The number of entries of a temporary array that holds a block of rows, which limits memory.
 _BLOCK_NUMBERS = 1 << 20
+
+# The number of entries of a block of rows that stays in a cache.
+_CACHED = 1 << 16
 
 # _MANY_COLUMNS: sparse rows stay sparse if they have more columns than this, or more columns than there are rows.
 # _DENSE_NUMBERS: sparse rows of up to this number of entries, with the zeros, are made dense if products of rows leave
@@ -99,9 +103,10 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
     -----
     One read of X gives X'X, in float64 about a mean, with n d^2 / 2 multiply-adds, for float32 too. From 64 columns
     on `fit` factors it (Cholesky) and estimates its condition number to 1e-4 by Lanczos' process; with fewer, and
-    for `leave_one_out`, it takes the eigenvectors. If the condition number is above 1e5, X is read again for a QR
-    factorisation in blocks of rows, with 2 n d^2 multiply-adds, whose error grows with the condition number of X,
-    not with its square. So `coef_` agrees with numpy.linalg.lstsq to a relative 1e-9, or to the rounding error that
+    for `leave_one_out`, it takes the eigenvectors. If the condition number is above 1e5, the solution is refined: X is
+    read again, once or twice, for residuals. Above 1e10, and for `leave_one_out`, X is read for a QR factorisation in
+    blocks of rows, with 2 n d^2 multiply-adds. The error of both grows with the condition number of X, not with its
+    square. So `coef_` agrees with numpy.linalg.lstsq to a relative 1e-9, or to the rounding error that
     the condition of X causes in any method. Scaling a column does not change the rank, which is found after
     scaling.
 
@@ -311,19 +316,23 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
             return coef, 0, np.inf, inverse, mean, level
         # columns are scaled by powers of 2, so that the scaling makes no rounding errors
         scale = np.ldexp(1.0, -np.frexp(length[used])[1])
+        problem = LeastSquaresColumns(rows, used, mean[used], level, self.alpha, n_classes)
         if not with_inverse and len(used) >= _MANY_USED:
-            least = self.alpha * scale.min() ** 2
-            found = self._by_factor(_scaled(gram, used, scale), moment[:, used] * scale, least)
+            found = self._by_factor(problem, _scaled(gram, used, scale), moment[:, used], scale)
             if found is not None:
-                coef[:, used] = found[0] * scale
+                coef[:, used] = found[0]
                 return coef, len(used), found[1] if len(used) == d else np.inf, None, mean, level
         values, vectors = aside_if_slow(9 * len(used) ** 3, _decomposed, gram, used, scale)
-        if values[-1] <= _CONDITION * values[0]:
-            rank, condition = len(used), values[-1] / values[0]
+        condition = values[-1] / values[0] if values[0] > 0 else np.inf
+        found = None
+        if condition <= (_CONDITION if with_inverse else REFINED):
             inner = map_rows(lambda rows, scale: scale[:, None] * rows / np.sqrt(values), vectors, scale)
-            coef[:, used] = aside_if_many(inner.size, _times_square, moment[:, used], inner)
+            solve = partial(aside_if_many, inner.size, _times_square, B=inner)
+            found = problem.solution(solve, moment[:, used], condition)
+        if found is not None:
+            coef[:, used], rank = found, len(used)
         else:
-            root, moment = self._factored(rows, used, n_classes, mean, level)
+            root, moment = problem.factored()
             coef[:, used], rank, condition, inner = _least_norm(root, moment, scale, n)
         inverse = inner
         if len(used) < d:
@@ -332,42 +341,25 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
                 inverse[used[i]] = rows
         return coef, rank, condition if rank == d else np.inf, inverse, mean, level
 
-    def _by_factor(self, matrix, moment, least):
-        """(solution, condition number of the matrix) by a Cholesky factor; None if the condition number is too large.
+    def _by_factor(self, problem, matrix, moment, scale):
+        """(coefficients, condition number of the matrix) by a Cholesky factor; None if the latter is too large.
 
-        No eigenvalue is below `least`. If that limits the condition number and none is wanted, it is NaN.
+        matrix: the scaled matrix of products. If the penalty limits its condition number and none is wanted, that is
+        NaN.
         """
         try:
             factor = Factor(matrix)
         except np.linalg.LinAlgError:
             return None
-        condition = np.nan
+        condition, least = np.nan, self.alpha * scale.min() ** 2
         if self._tells_condition or not np.trace(matrix) <= _CONDITION * least:
             digits = _DIGITS[self._tells_condition]
             largest = largest_eigenvalue(partial(aside_if_slow, matrix.size, np.dot, matrix), len(matrix), digits)
             condition = largest * largest_eigenvalue(factor.solve, len(matrix), digits)
-            if not condition <= _CONDITION:
+            if not condition <= REFINED:
                 return None
-        return factor.solve(moment.T).T, condition
-
-    def _factored(self, rows, used, n_classes, mean, level):
-        """(R, Q't), where QR is the matrix [centred columns `used` of X; sqrt(alpha) I] and t has the targets."""
-        d = len(used)
-        n_targets = _n_outputs(n_classes)
-        root = np.zeros((d + n_targets, d + n_targets))
-        root[:d, :d] = np.sqrt(self.alpha) * np.eye(d)
-
-        def extended(X, codes, weight):
-            """The R of the QR decomposition of `root` and more rows."""
-            centred = np.asarray(X, np.float64)[:, used] - mean[used]
-            block = np.column_stack([centred, target_columns(codes, n_classes) - level])
-            if weight is not None:
-                block *= np.sqrt(weight)[:, None]
-            return np.linalg.qr(np.concatenate([root, block]), "r")[: len(root)]
-
-        for block in rows.blocks(max(_BLOCK_NUMBERS // d, 2 * d)):
-            root = aside(extended, *block)
-        return root[:d, :d], root[:d, d:]
+        coef = problem.solution(lambda sums: factor.solve((sums * scale).T).T * scale, moment, condition)
+        return None if coef is None else (coef, condition)
 
     def _in_row_space(self, X, codes, n_classes, weight, progress):
         found = aside_if_many(X.shape[0] * X.shape[1], self._by_singular_values, X, codes, n_classes, weight)
@@ -490,6 +482,65 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         rest_weight = None if weight is None else weight[rest]
         solved = self._solved(rows_at(X, rest), codes[rest], classes, rest_weight, with_inverse=False)[0]
         return solved["coef_"], solved["intercept_"]
+
+
+class LeastSquaresColumns:
+    """Least squares with the columns `used` of `rows`, a RowSums, of which every number is read in blocks of rows.
+
+    mean: the means of these columns; level: the means of the targets.
+    """
+
+    def __init__(self, rows, used, mean, level, alpha, n_classes):
+        self.rows, self.used, self.mean, self.level = rows, used, mean, level
+        self.alpha, self.n_classes = alpha, n_classes
+
+    def solution(self, solve, moment, condition):
+        """The coefficients (n_outputs, d); None if their refinement diverges.
+
+        solve(sums) multiplies (n_outputs, d) by the inverse of the matrix of products, which has this condition number.
+        """
+        if not condition > _CONDITION:
+            return solve(moment)
+        return settled(lambda coef: solve(self.slope(coef) if coef.any() else moment), np.zeros(moment.shape))
+
+    def slope(self, coef):
+        """Half the descent of the objective by each coefficient, from residuals of the rows."""
+        slope = -self.alpha * coef
+        for block in self.rows.blocks(max(1, _BLOCK_NUMBERS // len(self.used))):
+            slope += aside(self._slope_of, coef, *block)
+        return slope
+
+    def _slope_of(self, coef, X, codes, weight):
+        slope, size = np.zeros(coef.shape), max(1, _CACHED // len(self.used))
+        for start in range(0, len(codes), size):
+            part = slice(start, start + size)
+            rows, target = self._centred(X[part], codes[part])
+            target -= rows @ coef.T
+            if weight is not None:
+                target *= weight[part, None]
+            slope += target.T @ rows
+        return slope
+
+    def _centred(self, X, codes):
+        """(rows, targets) minus their means."""
+        return np.asarray(X, np.float64)[:, self.used] - self.mean, target_columns(codes, self.n_classes) - self.level
+
+    def factored(self):
+        """(R, Q't), where QR is the matrix [centred rows; sqrt(alpha) I] and t has the targets."""
+        d, n_targets = len(self.used), len(self.level)
+        root = np.zeros((d + n_targets, d + n_targets))
+        root[:d, :d] = np.sqrt(self.alpha) * np.eye(d)
+
+        def extended(X, codes, weight):
+            """The R of the QR decomposition of `root` and more rows."""
+            block = np.column_stack(self._centred(X, codes))
+            if weight is not None:
+                block *= np.sqrt(weight)[:, None]
+            return np.linalg.qr(np.concatenate([root, block]), "r")[: len(root)]
+
+        for block in self.rows.blocks(max(_BLOCK_NUMBERS // d, 2 * d)):
+            root = aside(extended, *block)
+        return root[:d, :d], root[:d, d:]
 
 
 @aside_for_many

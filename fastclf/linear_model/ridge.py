@@ -12,13 +12,19 @@ from .._validation import as_list, require_choice, require_integer, require_numb
 from ..metrics.scoring import as_scorers, figure_of
 from ..model_selection.folds import as_folds
 from ..sums.class_sums import class_counts
-from .least_squares import LeastSquaresClassifier, subtract_square, target_columns, target_sums, weighted_sums
+from .least_squares import (
+    REFINED,
+    LeastSquaresClassifier,
+    LeastSquaresColumns,
+    subtract_square,
+    target_columns,
+    target_sums,
+    weighted_sums,
+)
 from .routed_scores import RoutedScores, routes, with_labels
 from .row_gram import Centred
 from .scores import Coefficients, ScoreClassifier, counted
 
-# An inverse is used if the condition number is at most this: then ten digits of the solution are right.
-_CONDITION = 1e5
 _SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga")
 
 # The number of entries in a block of rows that is made dense, or multiplied by eigenvectors, in one step.
@@ -88,9 +94,9 @@ class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
     Notes
     -----
     Cost, memory and exactness are those of LeastSquaresClassifier. A well-conditioned dense problem with more rows
-    than columns, and at most 400 columns, is solved from the inverse of X'X + alpha I; where the product of the
-    norms of that matrix and of its inverse, which bounds its condition, is above 1e5, the solution is that of
-    LeastSquaresClassifier. Unlike scikit-learn's, class_weight='balanced' sees the sample weights.
+    than columns, and at most 400 columns, is solved from the inverse of X'X + alpha I, and refined where the product of
+    the norms of that matrix and of its inverse, which bounds its condition, is above 1e5; above 1e10 the solution is
+    that of LeastSquaresClassifier. Unlike scikit-learn's, class_weight='balanced' sees the sample weights.
 
     Examples
     --------
@@ -151,20 +157,24 @@ class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
         found, sums = None, self._rows(rows, codes, len(classes), weight)
         if self.alpha > 0 and not sums.sparse and rows.shape[1] <= min(rows.shape[0], _MOST_INVERTED):
             with np.errstate(all="ignore"):
-                found = self._by_inverse(sums)
+                found = self._by_inverse(sums, len(classes))
         if found is None:
             return self._solved(rows, codes, classes, weight, with_inverse=False)[0]
         return {"coef_": found[0], "intercept_": found[1], "classes_": classes}
 
-    def _by_inverse(self, rows):
+    def _by_inverse(self, rows, n_classes):
         """The pair (coefficients, intercepts); None if they are infinite or, by the condition number, inaccurate."""
         with Progress(len(rows), f"{type(self).__name__}.fit", self.verbose, self.callback) as progress:
             mean, level, matrix, moment = _moments(rows, self.fit_intercept, progress)
         matrix[np.diag_indices(len(matrix))] += self.alpha
-        inverse = _inverse(matrix)
+        inverse, condition = _inverse(matrix)
         if inverse is None:
             return None
-        coef = moment @ inverse
+        columns = np.arange(len(matrix))
+        problem = LeastSquaresColumns(rows, columns, mean, level, self.alpha, n_classes)
+        coef = problem.solution(lambda sums: sums @ inverse, moment, condition)
+        if coef is None:
+            return None
         intercept = level - coef @ mean
         if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
             return None
@@ -211,20 +221,20 @@ def _moments(rows, intercept, progress):
 
 @aside_for_many
 def _inverse(matrix):
-    """The inverse of a positive definite matrix, or None if its condition number may exceed _CONDITION."""
+    """(inverse of a positive definite matrix, a bound of its condition number); (None, inf) if that is too large."""
     if not np.isfinite(matrix).all() or not (matrix.diagonal() > 0).all():
-        return None
+        return None, np.inf
     # rows and columns are scaled by powers of 2, so that the scaling makes no rounding errors
     scale = np.ldexp(1.0, -np.frexp(np.sqrt(matrix.diagonal()))[1])
     scaled = matrix * scale * scale[:, None]
     try:
         inverse = np.linalg.inv(scaled)
     except np.linalg.LinAlgError:
-        return None
+        return None, np.inf
     # the condition number is at most the norm of the matrix times the norm of its inverse, where the norm is the
     # largest sum of absolute values in a column
     bound = np.abs(scaled).sum(axis=0).max() * np.abs(inverse).sum(axis=0).max()
-    return inverse * scale * scale[:, None] if bound <= _CONDITION else None
+    return (inverse * scale * scale[:, None], bound) if bound <= REFINED else (None, np.inf)
 
 
 def _weighed(class_weight, classes, codes, weight):

@@ -408,17 +408,28 @@ def _regular(gram, alpha, u, largest):
 def refined(A, target, alpha, solve, by_columns=False):
     """The weight vectors, one for each target, refined until they do not change; None if the refinement diverges."""
     n, d = A.shape
-    wide = n <= d and not by_columns
-    w, z, before = np.zeros((target.shape[1], d)).T, np.zeros(target.shape), np.inf
+    z = np.zeros(target.shape)
+
+    def residual(w):
+        return target - A.times(w) if w.any() else target
+
+    def by_rows(w):
+        # for weights w = A'z, the residual of the system (AA' + alpha I) z = target is target - A w - alpha z
+        step = solve(residual(w) - alpha * z)
+        np.add(z, step, out=z)
+        return A.back(step)
+
+    def by_slope(w):
+        return solve(A.back(residual(w)) - alpha * w)
+
+    return settled(by_slope if n > d or by_columns else by_rows, np.zeros((target.shape[1], d)).T)
+
+
+def settled(step_from, w):
+    """w plus the steps step_from(w) of a refinement until they do not change it; None if they diverge."""
+    before = np.inf
     for step_number in range(12):
-        rest = target - A.times(w) if step_number else target
-        if wide:
-            # for weights w = A'z, the residual of the system (AA' + alpha I) z = target is target - A w - alpha z
-            step = solve(rest - alpha * z)
-            z += step
-            step = A.back(step)
-        else:
-            step = solve(A.back(rest) - alpha * w)
+        step = step_from(w)
         w += step
         size, change = np.abs(w).max(), np.abs(step).max()
         if not np.isfinite(change):

@@ -19,7 +19,7 @@ from _vector cimport LANES_D, fmadd_d, prefetch, spread_d, vec_d, widen
 cdef enum:
     AHEAD = 512  # while a value of X is read, the value that is this number of values ahead is prefetched
     WIDE = 2 * LANES_D  # the number of columns of a tile of the Gram matrix; a tile has 4 rows
-    # The number of rows in a panel, a copy of rows from which the shift is subtracted. A panel is kept in blocks of WIDE
+    # The number of rows in a panel, a copy of rows from which the shift is subtracted. It is kept in blocks of WIDE
     # columns, row after row, which stay in the first cache while a tile is computed.
     PANEL_ROWS = 192
     NEAR = 256

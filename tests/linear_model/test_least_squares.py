@@ -315,6 +315,32 @@ def test_columns_that_exclude_each_other_are_found_where_they_are_side_by_side(r
         assert exclusive_columns(as_csr(columns.astype(float))) == found
 
 
+@pairwise_grid(
+    d=[20, 100],
+    spread=[2, 3, 3.5],
+    make=[np.asarray, csr_array],
+    weighted=[False, True],
+    offset=[0.0, 10.0],
+    cls=[LeastSquaresClassifier, fastclf.RidgeClassifier],
+)
+def test_nearly_collinear_columns_are_solved_without_a_factor_of_all_rows(
+    rng, monkeypatch, d, spread, make, weighted, offset, cls
+):
+    X, y = data(rng, 500, d, offset=offset)
+    weight = rng.random(500) if weighted else None
+    # nearly collinear columns are well-conditioned ones times a matrix, whose inverse gives their solution
+    coef, _ = reference.fit(X, reference.targets(y), 0.0, True, weight)
+    change = np.eye(d)
+    change[:, 0] = 0
+    change[:3, 0] = 10.0**-spread, 1, 1
+    coef = np.linalg.solve(change, coef.T).T
+    monkeypatch.setattr(np.linalg, "qr", None)
+    # without a penalty RidgeClassifier takes no inverse; this penalty is too small for a change
+    alpha = 1e-20 if cls is fastclf.RidgeClassifier else 0.0
+    model = cls(alpha=alpha).fit(make(X @ change), y, weight)
+    np.testing.assert_allclose(model.coef_, coef, rtol=0, atol=10.0 ** (spread - 13) * np.abs(coef).max())
+
+
 @pytest.mark.parametrize("alpha", [0.0, 3.0])
 @pytest.mark.parametrize("spread", [0.0, 2.0, 6.0])
 @pytest.mark.parametrize("cls", [LeastSquaresClassifier, fastclf.RidgeClassifier])
