@@ -20,8 +20,9 @@ _FOLDS = 5
 # determines the limit.
 _LEAST_SET, _LARGEST_SET = 64, 2048
 
-# The most threads that solve pairs of classes at a time, as each may need the memory of a Newton step.
-_NEWTON_THREADS = 16
+# _NEWTON_THREADS: the most threads that solve pairs of classes at a time, as each may need the memory of a Newton step.
+# _NEWTON_SHARE: where there are several pairs, the share of `cache_size` that the matrix of a Newton step may take.
+_NEWTON_THREADS, _NEWTON_SHARE = 16, 1 / 8
 
 # The largest cache size, in bytes; a larger one that the user gives is reduced to this.
 _MOST_CACHE = 1e18
@@ -254,9 +255,10 @@ def limits_of(options, dtype, n_pairs, threads):
     # the kernel matrix of a working set takes at most a twelfth of `cache_size` for any number of threads, so that the
     # steps, and the solution, do not depend on that number
     largest = min(_LARGEST_SET, max(_LEAST_SET, int(np.sqrt(cache_bytes / 12 / dtype.itemsize))))
+    own = dtype.itemsize * largest**2
+    kept = max(0.0, cache_bytes / threads - own)
     # only the size of the cache may depend on the number of threads, not the choice of a method
-    kept, newton = cache_bytes / threads, cache_bytes / (1 if n_pairs == 1 else _NEWTON_THREADS)
-    kept, newton = (max(0.0, part - dtype.itemsize * largest**2) for part in (kept, newton))
+    newton = max(0.0, cache_bytes - own) if n_pairs == 1 else cache_bytes * _NEWTON_SHARE
     inner = options["threads"] if n_pairs == 1 else 1
     return smo.Limits(options["tol"], options["max_iter"], options["shrinking"], inner, kept, newton, largest)
 

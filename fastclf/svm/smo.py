@@ -222,7 +222,7 @@ class Help:
         """Whether the steps since Newton's method last ran took as long as that run (twice as long if it failed)."""
         m = self._n_free()
         most = max(_FREE, dual_newton.most_rows(self.limits.newton_bytes / 8))
-        cost = _NEWTON_LEAST + _NEWTON_COST * m**2 * (m + _NEWTON_REST)
+        cost = _NEWTON_LEAST + _NEWTON_COST * m**2 * (m + _NEWTON_REST) + self.steps.cost_of_rows(m)
         return 1 < m <= most and self.steps.looks >= self.newton_wait * (1 if gap <= 1 else _EARLY) * cost
 
     def _newton(self):

@@ -25,6 +25,9 @@ _STEPS = 50
 # _LOOKS_WHOLE: the same with the whole kernel matrix, where Newton's method may take over after a call.
 _LOOKS, _LOOKS_WHOLE = 1 << 24, 1 << 20
 
+# The visits of rows that take as long as a kernel value.
+_VALUE = 12
+
 # _SHRINK_EVERY: the number of working sets between two attempts to make rows inactive.
 # _SHRINK_SHARE: an attempt is dropped if less than this share of the rows would become inactive.
 _SHRINK_EVERY, _SHRINK_SHARE = 10, 0.2
@@ -81,6 +84,10 @@ class WholeMatrix:
         dual.note(change)
         compiled.add(dual, self.K, rows, change)
         yield
+
+    def cost_of_rows(self, m):
+        """The visits of rows that take as long as kernel values of m rows with all active rows; here they are known."""
+        return 0
 
     def shrink(self, dual, ends):
         pass  # the compiled steps on the whole kernel matrix leave rows out themselves
@@ -199,6 +206,10 @@ class WorkingSets:
             Z = dual.gram.pack(dual.rows[block])
             self._add(dual, Z, np.arange(len(block)), block, change[start : start + BLOCK])
             yield
+
+    def cost_of_rows(self, m):
+        """The visits of rows that take as long as kernel values of m rows with all active rows."""
+        return _VALUE * m * len(self.active)
 
     def shrink(self, dual, ends):
         """Now and then make those rows inactive that will probably stay at their bound."""

@@ -5,7 +5,7 @@ import pytest
 
 from fastclf import SVC
 from fastclf.kernels.values import Kernel, Rows
-from fastclf.svm import dual_newton, small_pairs, smo
+from fastclf.svm import dual_newton, pairs, small_pairs, smo
 from fastclf.svm.dual import Dual
 from fastclf.svm.gram import Gram
 
@@ -105,3 +105,10 @@ def test_a_fit_ends_the_same_with_newton_and_without(rng, monkeypatch):
     monkeypatch.setattr(smo.Help, "_newton_pays", lambda self, gap: False)
     other = SVC(C=1e4, tol=1e-4).fit(X, y)
     assert other.dual_objective_[0] == pytest.approx(one.dual_objective_[0], rel=1e-6)
+
+
+def test_each_of_many_pairs_has_memory_for_newtons_method_on_a_thousand_rows():
+    options = {"cache_bytes": 2e8, "tol": 1e-3, "max_iter": 9, "shrinking": True, "threads": 1}
+    limits = {pairs.limits_of(options, np.dtype("f4"), 21, threads).newton_bytes for threads in (1, 2, 16)}
+    assert len(limits) == 1
+    assert dual_newton.most_rows(limits.pop() / 8) >= 1000
