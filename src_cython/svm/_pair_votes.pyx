@@ -17,7 +17,7 @@ from libc.string cimport memset
 import numpy as np
 
 from kernels._functions cimport RBF, kernel_t, transform
-from _vector cimport LANES_D, LANES_F, fmadd_d, require, spread_d, unless_positive, vec_d, vec_f, widen
+from _vector cimport LANES_D, LANES_F, fmadd_d, prefetch, require, spread_d, unless_positive, vec_d, vec_f, widen
 
 cdef extern from *:
     """
@@ -315,6 +315,11 @@ cdef void multiply(const few_t* m, const floating* support, const value* x, valu
             # beyond the last support vector, the last one is repeated, because SUMS rows are read at a time
             for r in range(SUMS):
                 row = support + min(i + r, m.n_support - 1) * m.d + start
+                if floating is double:  # floats are read as fast without
+                    j = 0
+                    while j < n:
+                        prefetch(row + SUMS * m.d + j)
+                        j += 8
                 if (floating is float and value is float) or (floating is double and value is double):
                     s[r] = <const value*> row
                 else:
