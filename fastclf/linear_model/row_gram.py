@@ -31,6 +31,7 @@ from .._threads import (
     rows_at,
 )
 from ..sums.blocks import over_rows
+from ..sums.moments import mirrored
 from .block_gradients import ENOUGH, Split, conjugate_block
 from .scores import linear_scores, products_with, transposed
 
@@ -47,9 +48,8 @@ _FEW = 512
 # of values in a block of dense columns.
 _DENSE, _NUMBERS = 1 / 4, 1 << 22
 
-# _BLOCK: the number of rows in a block of a triangular matrix. _MIRRORED: the number of rows in a block that is copied
-# to the other half of a symmetric matrix.
-_BLOCK, _MIRRORED = 48, 512
+# The number of rows in a block of a triangular matrix.
+_BLOCK = 48
 
 # The number of entries of a matrix whose product with few rows is read from memory within about 20 ms.
 _READ_NUMBERS = 1 << 24
@@ -258,11 +258,7 @@ def products_of(X, turned, n_jobs=None):
     skipped = (~kept).astype(np.int8)
     work = int((length[kept] ** 2).sum()) // max(1, X.size) + 1
     over_rows(lambda start, stop: kernels.add_products(X, X.data, turned, skipped, gram, start, stop), X, work, n_jobs)
-    for start in range(0, n, _MIRRORED):
-        rows = slice(start, start + _MIRRORED)
-        gram[: rows.start, rows] = gram[rows, : rows.start].T
-        block = np.tril(gram[rows, rows])
-        gram[rows, rows] = block + np.tril(block, -1).T
+    mirrored(gram.T)
     return gram
 
 

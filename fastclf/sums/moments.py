@@ -1,18 +1,27 @@
 """Sums over rows, of squares and of products, by class, in one read of X. The number of threads changes no bit."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from .. import _simd
 from .._csr import Csr
-from .._threads import advance, n_threads, ranges
+from .._threads import advance, n_threads, ranges, run
 from .blocks import added, even_bounds, n_blocks, over_blocks
 from .class_sums import _ONES, divide, over_spans, span_bounds
 from .class_sums import kernels as class_sums
 
 kernels = _simd.load("sums._moments")
 
-# The smallest number of rows in a block, if products of columns are summed over blocks of rows.
-_BLOCK_ROWS = 1024
+# The smallest number of rows in a block, if products of columns are summed over blocks of rows: _BLOCK_ROWS, or
+# _LONG_BLOCK from _MANY_COLUMNS columns on, whose sums take so much memory that its pages take time.
+_BLOCK_ROWS, _LONG_BLOCK, _MANY_COLUMNS = 1024, 8192, 256
+
+# The least number of products in dense rows for which threads share the columns of a block.
+_SHARED_WORK = 1 << 24
+
+# The number of rows in a block that is copied to the other half of a symmetric matrix.
+_MIRRORED = 512
 
 # The largest number of entries of X in the first range of rows; also the largest number of values of sparse rows that
 # are made dense at a time.
@@ -116,15 +125,42 @@ def products(X, codes, n_classes, weight, shift, n_jobs, progress):
     def cut(start, stop, size):
         return ranges(start, stop, size, most if isinstance(X, Csr) else None)
 
-    bounds = product_bounds(len(X), n_classes, d)
+    bounds, threads = product_bounds(len(X), n_classes, d), n_threads(n_jobs)
     with np.errstate(all="ignore"):
-        blocks = over_blocks(bounds, most, lambda: product_sums(n_classes, d), add, n_threads(n_jobs), cut)
+        even = (len(bounds) - 1) % threads == 0
+        if even or d < _MANY_COLUMNS or isinstance(X, Csr) or len(X) * d**2 < _SHARED_WORK:
+            blocks = over_blocks(bounds, most, lambda: product_sums(n_classes, d), add, threads, cut)
+        else:
+            blocks = _with_shared_columns(X, codes, weight, shift, n_classes, bounds, threads, progress)
     return joined_products(blocks, d)
+
+
+def _with_shared_columns(X, codes, weight, shift, n_classes, bounds, threads, progress):
+    """The sums of the blocks of dense rows; the threads share the columns of each block."""
+    d = X.shape[1]
+    blocks = [product_sums(n_classes, d) for _ in bounds[1:]]
+    # there are more parts than threads, because threads differ in speed; column j of the matrix of products has j + 1
+    # sums, so that the parts have about equal work
+    tiles, parts = _padded(d) // kernels.TILE, 2 * threads
+    cuts = sorted({kernels.TILE * round(tiles * (k / parts) ** 0.5) for k in range(parts + 1)})
+
+    def work(item):
+        block, columns = item
+        first = max(kernels.PANEL, _RANGE_NUMBERS // d)
+        for start, stop in ranges(bounds[block], bounds[block + 1], first):
+            add_products(X, codes, weight, shift, start, stop, blocks[block], columns)
+            if columns[0] == 0:
+                advance(progress, stop - start)
+            yield
+
+    run(work, [(block, columns) for block in range(len(blocks)) for columns in pairwise(cuts)], threads)
+    return blocks
 
 
 def product_bounds(n, n_classes, d):
     """The bounds of the blocks of rows over which `products` adds the products of columns."""
-    return even_bounds(n, n_blocks(n // _BLOCK_ROWS, n_classes * d + _padded(d) ** 2))
+    rows = _BLOCK_ROWS if d < _MANY_COLUMNS else _LONG_BLOCK
+    return even_bounds(n, n_blocks(n // rows, n_classes * d + _padded(d) ** 2))
 
 
 def product_range(d):
@@ -137,20 +173,33 @@ def product_sums(n_classes, d):
     return [np.zeros((n_classes, d)), np.zeros((_padded(d), _padded(d)))]
 
 
-def add_products(X, codes, weight, shift, start, stop, sums):
-    """Add the rows start to stop and the products of their columns to the sums of a block."""
+def add_products(X, codes, weight, shift, start, stop, sums, columns=None):
+    """Add the rows start to stop and the products of their columns to the sums of a block.
+
+    columns: (first, last), if only these columns of the sums are to be changed.
+    """
+    columns = columns or (0, sums[1].shape[1])
     # only rows [start, stop) of a Csr are made dense; the first of them then has the index 0
     first, rows = (start, np.asarray(X[start:stop])) if isinstance(X, Csr) else (0, X)
     weights = None if weight is None else weight[first:]
-    kernels.add_products(rows, codes[first:], weights, shift, start - first, stop - first, *sums)
+    kernels.add_products(rows, codes[first:], weights, shift, start - first, stop - first, *sums, *columns)
 
 
 def joined_products(blocks, d):
     """The result of `products`, from the sums of its blocks of rows, added in their order."""
     with np.errstate(all="ignore"):
         sums, gram = map(added, zip(*blocks))
-    gram = np.triu(gram[:d, :d])
-    return sums, gram + np.triu(gram, 1).T
+    return sums, mirrored(np.ascontiguousarray(gram[:d, :d]))
+
+
+def mirrored(gram):
+    """The square matrix `gram`, of which the part left of the diagonal becomes that right of it, transposed."""
+    for start in range(0, len(gram), _MIRRORED):
+        rows = slice(start, start + _MIRRORED)
+        gram[rows, : rows.start] = gram[: rows.start, rows].T
+        block = np.triu(gram[rows, rows])
+        gram[rows, rows] = block + np.triu(block, 1).T
+    return gram
 
 
 def _padded(d):

@@ -24,6 +24,7 @@ cdef enum:
     PANEL_ROWS = 192
     NEAR = 256
 
+PANEL = PANEL_ROWS
 TILE = max(WIDE, 4)  # the Gram matrix has whole tiles: its number of columns is rounded up to a multiple of TILE
 
 
@@ -39,8 +40,13 @@ cdef inline Py_ssize_t place_of(Py_ssize_t j) noexcept nogil:
     return j // WIDE * (PANEL_ROWS * WIDE) + j % WIDE
 
 
-cdef void pack(const floating* x, double w, const double* c, Py_ssize_t d, double* row, double* total) noexcept nogil:
-    """For row x, weight w, shift c: write sqrt(w) (x - c) to a row of a panel, and add w (x - c) to `total`."""
+cdef void pack(
+    const floating* x, double w, const double* c, Py_ssize_t first, Py_ssize_t d, double* row, double* total
+) noexcept nogil:
+    """For d columns of row x, weight w, shift c: write sqrt(w) (x - c) to a row of a panel.
+
+    w (x - c) is added to `total` from column `first` on.
+    """
     cdef vec_d t, weight = spread_d(w), root = spread_d(sqrt(w))
     cdef double u
     cdef Py_ssize_t j = 0, whole = d - d % LANES_D
@@ -48,12 +54,14 @@ cdef void pack(const floating* x, double w, const double* c, Py_ssize_t d, doubl
         prefetch(x + j + AHEAD)
         t = load(x + j) - load(c + j)
         (<vec_d*> (row + place_of(j)))[0] = root * t
-        (<vec_d*> (total + j))[0] = fmadd_d(weight, t, load(total + j))
+        if j >= first:
+            (<vec_d*> (total + j))[0] = fmadd_d(weight, t, load(total + j))
         j += LANES_D
     for j in range(whole, d):
         u = x[j] - c[j]
         row[place_of(j)] = sqrt(w) * u
-        total[j] += w * u
+        if j >= first:
+            total[j] += w * u
 
 
 cdef void add_tile(
@@ -98,36 +106,39 @@ cdef void add_tile(
     (<vec_d*> (o + 3 * stride + LANES_D))[0] = t3
 
 
-cdef void add_panel(const double* panel, Py_ssize_t n_rows, Py_ssize_t width, double* gram) noexcept nogil:
-    """Add the products of a panel's columns to the Gram matrix, only in its upper triangle, tile by tile.
+cdef void add_panel(
+    const double* panel, Py_ssize_t n_rows, Py_ssize_t width, Py_ssize_t first, Py_ssize_t last, double* gram
+) noexcept nogil:
+    """Add the products of a panel's columns to columns [first, last) of the Gram matrix, in its upper triangle.
 
     NEAR columns of the panel at a time are multiplied by all others, so that they stay in a cache.
     """
-    cdef Py_ssize_t i, j, r, first = 0
-    while first < width:
-        j = first
-        while j < width:
-            i = first
-            while i < j + WIDE and i < min(width, first + NEAR):
+    cdef Py_ssize_t i, j, r, near = 0
+    while near < last:
+        j = max(near, first)
+        while j < last:
+            i = near
+            while i < j + WIDE and i < near + NEAR:
                 for r in range(i + 4, i + 8):
                     prefetch(gram + r * width + j)
                     prefetch(gram + r * width + j + LANES_D)
                 add_tile(panel + place_of(i), panel + place_of(j), n_rows, width, gram + i * width + j)
                 i += 4
             j += WIDE
-        first += NEAR
+        near += NEAR
 
 
 def add_products(
     const floating[:, ::1] X, const Py_ssize_t[::1] code, const double[::1] weight, const double[::1] shift,
-    Py_ssize_t start, Py_ssize_t stop, double[:, ::1] sum_out, double[:, ::1] gram_out
+    Py_ssize_t start, Py_ssize_t stop, double[:, ::1] sum_out, double[:, ::1] gram_out, Py_ssize_t first,
+    Py_ssize_t last
 ):
     """Add rows [start, stop) to the sums of their classes and to the Gram matrix, on and right of its diagonal.
 
-    The number of columns of the Gram matrix is a multiple of TILE, of which the first d are used. If `weight` is None,
-    all weights are 1.
+    Only columns [first, last) of these are changed; `first` and `last` are multiples of TILE. The number of columns of
+    the Gram matrix is a multiple of TILE, of which the first d are used. If `weight` is None, all weights are 1.
     """
-    cdef Py_ssize_t d = X.shape[1], width = gram_out.shape[1], i = start, n_rows
+    cdef Py_ssize_t d = min(last, X.shape[1]), width = gram_out.shape[1], i = start, n_rows
     cdef double w = 1
     cdef double[:, ::1] panel = aligned((PANEL_ROWS, width), np.float64)
     with nogil:
@@ -138,7 +149,7 @@ def add_products(
                 if weight is not None:
                     w = weight[i]
                 if w > 0:
-                    pack(&X[i, 0], w, &shift[0], d, &panel[0, 0] + n_rows * WIDE, &sum_out[code[i], 0])
+                    pack(&X[i, 0], w, &shift[0], first, d, &panel[0, 0] + n_rows * WIDE, &sum_out[code[i], 0])
                     n_rows += 1
                 i += 1
-            add_panel(&panel[0, 0], n_rows, width, &gram_out[0, 0])
+            add_panel(&panel[0, 0], n_rows, width, first, last, &gram_out[0, 0])

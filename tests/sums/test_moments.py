@@ -1,6 +1,7 @@
 """Sums of products of columns: those of integers are exact, and ranges of rows change no bit."""
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -39,3 +40,19 @@ def test_ranges_of_rows_change_no_bit_of_products(rng, d):
     for parts in ([0, 1, 192, 500], [0, 250, 251, 500]):
         for found, wanted in zip(products(X, codes, weight, X[0], parts), whole):
             np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("shape", [(700, 260), (300, 411), (1200, 6)])
+def test_threads_change_no_bit_of_products(rng, monkeypatch, shape, weighted):
+    monkeypatch.setattr(moments, "_SHARED_WORK", 0)
+    monkeypatch.setattr(moments, "_RANGE_NUMBERS", 1 << 15)
+    X, codes, weight = rng.standard_normal(shape), np.arange(shape[0]) % 3, rng.random(shape[0]) if weighted else None
+    done = []
+    progress = SimpleNamespace(advance=done.append)
+    found = [moments.products(X, codes, 3, weight, X[0], threads, progress) for threads in (1, 2, 3, 64)]
+    assert sum(done) == 4 * shape[0]
+    for others in found[1:]:
+        np.testing.assert_array_equal(others[0], found[0][0])
+        np.testing.assert_array_equal(others[1], found[0][1])
+    np.testing.assert_array_equal(found[0][1], found[0][1].T)
