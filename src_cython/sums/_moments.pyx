@@ -128,6 +128,7 @@ cdef void add_panel(
         near += NEAR
 
 
+# Arguments: this function has more than 8, because an object that holds them would be made anew for each range of rows.
 def add_products(
     const floating[:, ::1] X, const Py_ssize_t[::1] code, const double[::1] weight, const double[::1] shift,
     Py_ssize_t start, Py_ssize_t stop, double[:, ::1] sum_out, double[:, ::1] gram_out, Py_ssize_t first,
