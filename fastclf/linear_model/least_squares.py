@@ -104,11 +104,10 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
     One read of X gives X'X, in float64 about a mean, with n d^2 / 2 multiply-adds, for float32 too. From 64 columns
     on `fit` factors it (Cholesky) and estimates its condition number to 1e-4 by Lanczos' process; with fewer, and
     for `leave_one_out`, it takes the eigenvectors. If the condition number is above 1e5, the solution is refined: X is
-    read again, once or twice, for residuals. Above 1e10, and for `leave_one_out`, X is read for a QR factorisation in
-    blocks of rows, with 2 n d^2 multiply-adds. The error of both grows with the condition number of X, not with its
-    square. So `coef_` agrees with numpy.linalg.lstsq to a relative 1e-9, or to the rounding error that
-    the condition of X causes in any method. Scaling a column does not change the rank, which is found after
-    scaling.
+    read again for residuals, as a rule once or twice. Above 1e10 (for `leave_one_out` above 1e5), X is read for a QR
+    factorisation in blocks of rows, with 2 n d^2 multiply-adds. The error of both grows with the condition number of
+    X, not with its square. So `coef_` agrees with numpy.linalg.lstsq to a relative 1e-9, or to the rounding error that
+    the condition of X causes in any method. Scaling a column does not change the rank, which is found after scaling.
 
     With fewer rows than columns X is factored in its row space, in time n^2 d; with a penalty the matrix of the
     products of its rows is factored (Cholesky), and the solution is refined. A sparse X with more columns than rows, or
@@ -309,14 +308,12 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         coef, inverse = np.zeros((len(moment), d)), np.zeros((d, 0))
         if not (all_finite(gram) and np.isfinite(moment).all()):
             return np.full_like(coef, np.nan), 0, np.inf, inverse, mean, level
-        # a column counts as constant, and its coefficient is 0, if only rounding makes it differ from its mean
-        length = np.sqrt(gram.diagonal())
-        used = np.flatnonzero(length > np.maximum(16 * _EPS * np.sqrt(size.sum()) * np.abs(mean), _TINY))
+        # the coefficient of a constant column is 0
+        used = np.flatnonzero(varies(gram, size.sum(), mean))
         if len(used) == 0:
             return coef, 0, np.inf, inverse, mean, level
-        # columns are scaled by powers of 2, so that the scaling makes no rounding errors
-        scale = np.ldexp(1.0, -np.frexp(length[used])[1])
-        problem = LeastSquaresColumns(rows, used, mean[used], level, self.alpha, n_classes)
+        scale = units(gram)[used]
+        problem = LeastSquaresColumns(rows, used, scale, mean[used], level, self.alpha, n_classes)
         if not with_inverse and len(used) >= _MANY_USED:
             found = self._by_factor(problem, _scaled(gram, used, scale), moment[:, used], scale)
             if found is not None:
@@ -484,27 +481,46 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         return solved["coef_"], solved["intercept_"]
 
 
-class LeastSquaresColumns:
-    """Least squares with the columns `used` of `rows`, a RowSums, of which every number is read in blocks of rows.
+def varies(gram, total, mean):
+    """For each column, whether it differs from its mean by more than rounding: a mask.
 
-    mean: the means of these columns; level: the means of the targets.
+    gram: the matrix of products of the centred columns; total: the sum of the weights of the rows.
+    """
+    return np.sqrt(gram.diagonal()) > np.maximum(16 * _EPS * np.sqrt(total) * np.abs(mean), _TINY)
+
+
+def units(gram):
+    """Factors that scale each column to a length of about 1: powers of 2, which make no rounding errors."""
+    return np.ldexp(1.0, -np.frexp(np.sqrt(gram.diagonal()))[1])
+
+
+class LeastSquaresColumns:
+    """Least squares with the columns `used` of `rows`, a RowSums, by methods that read blocks of rows again.
+
+    scale: the `units` of these columns; mean: their means; level: the means of the targets.
     """
 
-    def __init__(self, rows, used, mean, level, alpha, n_classes):
-        self.rows, self.used, self.mean, self.level = rows, used, mean, level
+    def __init__(self, rows, used, scale, mean, level, alpha, n_classes):
+        self.rows, self.used, self.scale, self.mean, self.level = rows, used, scale, mean, level
         self.alpha, self.n_classes = alpha, n_classes
 
     def solution(self, solve, moment, condition):
-        """The coefficients (n_outputs, d); None if their refinement diverges.
+        """The coefficients (n_outputs, d), of which a large condition number alone makes a refinement necessary.
 
-        solve(sums) multiplies (n_outputs, d) by the inverse of the matrix of products, which has this condition number.
+        solve(sums) multiplies (n_outputs, d) by the inverse of the matrix of products, which has this condition number
+        after scaling. The result is None if the refinement diverges.
         """
         if not condition > _CONDITION:
             return solve(moment)
-        return settled(lambda coef: solve(self.slope(coef) if coef.any() else moment), np.zeros(moment.shape))
+
+        def step_from(scaled):
+            return solve(self.slope(scaled * self.scale) if scaled.any() else moment) / self.scale
+
+        found = settled(step_from, np.zeros(moment.shape))
+        return None if found is None else found * self.scale
 
     def slope(self, coef):
-        """Half the descent of the objective by each coefficient, from residuals of the rows."""
+        """Minus half the gradient of the objective, from residuals of the rows."""
         slope = -self.alpha * coef
         for block in self.rows.blocks(max(1, _BLOCK_NUMBERS // len(self.used))):
             slope += aside(self._slope_of, coef, *block)

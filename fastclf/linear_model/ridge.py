@@ -19,6 +19,8 @@ from .least_squares import (
     subtract_square,
     target_columns,
     target_sums,
+    units,
+    varies,
     weighted_sums,
 )
 from .routed_scores import RoutedScores, routes, with_labels
@@ -167,11 +169,13 @@ class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
         with Progress(len(rows), f"{type(self).__name__}.fit", self.verbose, self.callback) as progress:
             mean, level, matrix, moment = _moments(rows, self.fit_intercept, progress)
         matrix[np.diag_indices(len(matrix))] += self.alpha
+        if not varies(matrix, rows.sizes().sum(), mean).all():
+            return None
         inverse, condition = _inverse(matrix)
         if inverse is None:
             return None
-        columns = np.arange(len(matrix))
-        problem = LeastSquaresColumns(rows, columns, mean, level, self.alpha, n_classes)
+        columns, scale = np.arange(len(matrix)), units(matrix)
+        problem = LeastSquaresColumns(rows, columns, scale, mean, level, self.alpha, n_classes)
         coef = problem.solution(lambda sums: sums @ inverse, moment, condition)
         if coef is None:
             return None
@@ -224,8 +228,7 @@ def _inverse(matrix):
     """(inverse of a positive definite matrix, a bound of its condition number); (None, inf) if that is too large."""
     if not np.isfinite(matrix).all() or not (matrix.diagonal() > 0).all():
         return None, np.inf
-    # rows and columns are scaled by powers of 2, so that the scaling makes no rounding errors
-    scale = np.ldexp(1.0, -np.frexp(np.sqrt(matrix.diagonal()))[1])
+    scale = units(matrix)
     scaled = matrix * scale * scale[:, None]
     try:
         inverse = np.linalg.inv(scaled)

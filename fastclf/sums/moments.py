@@ -17,7 +17,7 @@ kernels = _simd.load("sums._moments")
 # _LONG_BLOCK from _MANY_COLUMNS columns on, whose sums take so much memory that its pages take time.
 _BLOCK_ROWS, _LONG_BLOCK, _MANY_COLUMNS = 1024, 8192, 256
 
-# The least number of products in dense rows for which threads share the columns of a block.
+# Threads share the columns of a block if dense rows have at least this number of products of all pairs of columns.
 _SHARED_WORK = 1 << 24
 
 # The number of rows in a block that is copied to the other half of a symmetric matrix.
@@ -193,7 +193,7 @@ def joined_products(blocks, d):
 
 
 def mirrored(gram):
-    """The square matrix `gram`, of which the part left of the diagonal becomes that right of it, transposed."""
+    """Copy the part right of the diagonal of a square matrix to its left, in place; returns the matrix."""
     for start in range(0, len(gram), _MIRRORED):
         rows = slice(start, start + _MIRRORED)
         gram[rows, : rows.start] = gram[: rows.start, rows].T

@@ -115,7 +115,8 @@ class SVC(WarmPath, KernelMachine, shortcuts=True):
     -----
     Cost: between n_SV and some n_SV times n kernel values; where steps are slow, m^3 / 3 for a run of Newton's method
     on m free support vectors, whose matrix takes the memory of the cache. Memory beyond X: `cache_size`, with several
-    classes an eighth of it more for each thread, and less than 200 bytes a row; 16 MB at most are kept for later fits.
+    classes an eighth of it more for each of at most 16 threads, and less than 200 bytes a row; 16 MB at most are kept
+    for later fits.
     X is used as it is, float32 or float64, dense or sparse. A row of `sample_weight` 0 or below is a missing row. A
     kernel that is not positive definite (sigmoid) ends in a local optimum; `violation_` does not tell whether it is the
     best one.

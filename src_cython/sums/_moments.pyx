@@ -16,16 +16,25 @@ from fastclf._aligned import aligned
 
 from _vector cimport LANES_D, fmadd_d, prefetch, spread_d, vec_d, widen
 
+cdef extern from *:
+    """
+    #include "simd.h"
+
+    #define TILE_COLUMNS (LANES_D > 1 ? 2 * LANES_D : 4)
+    """
+    enum:
+        TILE_COLUMNS  # the number of columns in a block of a panel: those of whole tiles, and at least 4
+
 cdef enum:
     AHEAD = 512  # while a value of X is read, the value that is this number of values ahead is prefetched
     WIDE = 2 * LANES_D  # the number of columns of a tile of the Gram matrix; a tile has 4 rows
-    # The number of rows in a panel, a copy of rows from which the shift is subtracted. It is kept in blocks of WIDE
-    # columns, row after row, which stay in the first cache while a tile is computed.
+    # The number of rows in a panel, a copy of rows from which the shift is subtracted. It is kept in blocks of
+    # TILE_COLUMNS columns, row after row, which stay in the first cache while a tile is computed.
     PANEL_ROWS = 192
-    NEAR = 256
+    NEAR = 256  # the number of columns of a panel, a multiple of TILE_COLUMNS, that stay in the second cache
 
-PANEL = PANEL_ROWS
-TILE = max(WIDE, 4)  # the Gram matrix has whole tiles: its number of columns is rounded up to a multiple of TILE
+# These are for Python. The Gram matrix has whole blocks: its number of columns is rounded up to a multiple of TILE.
+PANEL, TILE = PANEL_ROWS, TILE_COLUMNS
 
 
 cdef inline vec_d load(const floating* x) noexcept nogil:
@@ -37,7 +46,7 @@ cdef inline vec_d load(const floating* x) noexcept nogil:
 
 cdef inline Py_ssize_t place_of(Py_ssize_t j) noexcept nogil:
     """The index of column j in the first row of a panel."""
-    return j // WIDE * (PANEL_ROWS * WIDE) + j % WIDE
+    return j // TILE_COLUMNS * (PANEL_ROWS * TILE_COLUMNS) + j % TILE_COLUMNS
 
 
 cdef void pack(
@@ -94,8 +103,8 @@ cdef void add_tile(
         u = spread_d(a[3])
         s3 = fmadd_d(u, p, s3)
         t3 = fmadd_d(u, q, t3)
-        a += WIDE
-        b += WIDE
+        a += TILE_COLUMNS
+        b += TILE_COLUMNS
     (<vec_d*> o)[0] = s0
     (<vec_d*> (o + LANES_D))[0] = t0
     (<vec_d*> (o + stride))[0] = s1
@@ -119,7 +128,7 @@ cdef void add_panel(
         while j < last:
             i = near
             while i < j + WIDE and i < near + NEAR:
-                for r in range(i + 4, i + 8):
+                for r in range(i + 4, i + 8):  # the next tile, or addresses after the last one, which do no harm
                     prefetch(gram + r * width + j)
                     prefetch(gram + r * width + j + LANES_D)
                 add_tile(panel + place_of(i), panel + place_of(j), n_rows, width, gram + i * width + j)
@@ -150,7 +159,7 @@ def add_products(
                 if weight is not None:
                     w = weight[i]
                 if w > 0:
-                    pack(&X[i, 0], w, &shift[0], first, d, &panel[0, 0] + n_rows * WIDE, &sum_out[code[i], 0])
+                    pack(&X[i, 0], w, &shift[0], first, d, &panel[0, 0] + n_rows * TILE_COLUMNS, &sum_out[code[i], 0])
                     n_rows += 1
                 i += 1
             add_panel(&panel[0, 0], n_rows, width, first, last, &gram_out[0, 0])

@@ -8,7 +8,7 @@ from conftest import pairwise_grid
 from sklearn.linear_model import RidgeClassifier as TheirRidge
 from sklearn.linear_model import RidgeClassifierCV as TheirRidgeCV
 
-from fastclf import RidgeClassifier, RidgeClassifierCV, load, save
+from fastclf import LeastSquaresClassifier, RidgeClassifier, RidgeClassifierCV, load, save
 from fastclf.linear_model import ridge
 
 
@@ -51,6 +51,18 @@ def test_an_ill_conditioned_problem_is_solved_as_least_squares_is(rng):
         coef, _ = reference.fit(rows, reference.targets(labels), 1e-12, True, None)
         model = RidgeClassifier(1e-12).fit(rows, labels)
         np.testing.assert_allclose(rows @ model.coef_.T, rows @ coef.T, atol=1e-4)
+
+
+@pytest.mark.parametrize("scale", [1.0, 3.3e21, 7e3])
+def test_a_constant_column_far_from_0_has_no_part_in_the_scores(rng, scale):
+    for _ in range(20):
+        X, y, weight = problem(rng, 60, 5)
+        X = (X + 1e8 * rng.standard_normal(5)) * scale
+        X[:, 0] = X[0, 0]
+        for sample_weight in (None, np.ceil(3 * weight)):
+            model = RidgeClassifier(1e-12).fit(X, y, sample_weight)
+            wanted = LeastSquaresClassifier(1e-12).fit(X, y, sample_weight)
+            np.testing.assert_allclose(model.coef_, wanted.coef_, rtol=1e-6, atol=1e-9 * np.abs(wanted.coef_).max())
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
