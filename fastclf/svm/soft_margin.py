@@ -143,7 +143,7 @@ class Problem:
 
             def add(start, stop, out):
                 sums = out[0, :d].reshape(1, d)
-                moments.add_products(X, codes, weight, shift, start, stop, sums, out[1:])
+                moments.add_products(X, codes, weight, shift, start, stop, sums, out[1:], 0, out.shape[1])
 
             total = added(len(X), d * d, (1 + width, width), add, self.threads)
             sums, gram = total[0, :d], np.triu(total[1 : 1 + d, :d])
