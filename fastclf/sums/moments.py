@@ -14,10 +14,11 @@ from .class_sums import kernels as class_sums
 kernels = _simd.load("sums._moments")
 
 # The smallest number of rows in a block, if products of columns are summed over blocks of rows: _BLOCK_ROWS, or
-# _LONG_BLOCK from _MANY_COLUMNS columns on, whose sums take so much memory that its pages take time.
+# _LONG_BLOCK from _MANY_COLUMNS columns on: new memory for the sums of a block takes time, and threads can share the
+# columns of a block.
 _BLOCK_ROWS, _LONG_BLOCK, _MANY_COLUMNS = 1024, 8192, 256
 
-# Threads share the columns of a block if dense rows have at least this number of products of all pairs of columns.
+# Threads share the columns of a block if the rows have at least this number of products of all pairs of columns.
 _SHARED_WORK = 1 << 24
 
 # The number of rows in a block that is copied to the other half of a symmetric matrix.
@@ -128,7 +129,7 @@ def products(X, codes, n_classes, weight, shift, n_jobs, progress):
     bounds, threads = product_bounds(len(X), n_classes, d), n_threads(n_jobs)
     with np.errstate(all="ignore"):
         even = (len(bounds) - 1) % threads == 0
-        if even or d < _MANY_COLUMNS or isinstance(X, Csr) or len(X) * d**2 < _SHARED_WORK:
+        if even or d < _MANY_COLUMNS or len(X) * d**2 < _SHARED_WORK:
             blocks = over_blocks(bounds, most, lambda: product_sums(n_classes, d), add, threads, cut)
         else:
             blocks = _with_shared_columns(X, codes, weight, shift, n_classes, bounds, threads, progress)
@@ -136,24 +137,27 @@ def products(X, codes, n_classes, weight, shift, n_jobs, progress):
 
 
 def _with_shared_columns(X, codes, weight, shift, n_classes, bounds, threads, progress):
-    """The sums of the blocks of dense rows; the threads share the columns of each block."""
+    """The sums of the blocks of rows; the threads share the columns of each range of rows."""
     d = X.shape[1]
-    blocks = [product_sums(n_classes, d) for _ in bounds[1:]]
+    most, blocks = product_range(d), []
     # there are more parts than threads, because threads differ in speed; column j of the matrix of products has j + 1
     # sums, so that the parts have about equal work
     tiles, parts = _padded(d) // kernels.TILE, 2 * threads
     cuts = sorted({kernels.TILE * round(tiles * (k / parts) ** 0.5) for k in range(parts + 1)})
+    limit = most if isinstance(X, Csr) else None
 
-    def work(item):
-        block, columns = item
-        first = max(kernels.PANEL, _RANGE_NUMBERS // d)
-        for start, stop in ranges(bounds[block], bounds[block + 1], first):
-            add_products(X, codes, weight, shift, start, stop, blocks[block], columns)
-            if columns[0] == 0:
-                advance(progress, stop - start)
-            yield
+    for bound in pairwise(bounds):
+        sums = product_sums(n_classes, d)
+        for start, stop in ranges(*bound, max(kernels.PANEL, most), limit):
+            rows = _dense_rows(X, codes, weight, shift, start, stop)
 
-    run(work, [(block, columns) for block in range(len(blocks)) for columns in pairwise(cuts)], threads)
+            def work(columns, rows=rows, sums=sums):
+                kernels.add_products(*rows, *sums, *columns)
+                yield
+
+            run(work, pairwise(cuts), threads)
+            advance(progress, stop - start)
+        blocks.append(sums)
     return blocks
 
 
@@ -173,16 +177,16 @@ def product_sums(n_classes, d):
     return [np.zeros((n_classes, d)), np.zeros((_padded(d), _padded(d)))]
 
 
-def add_products(X, codes, weight, shift, start, stop, sums, columns=None):
-    """Add the rows start to stop and the products of their columns to the sums of a block.
+def add_products(X, codes, weight, shift, start, stop, sums):
+    """Add the rows start to stop and the products of their columns to the sums of a block."""
+    kernels.add_products(*_dense_rows(X, codes, weight, shift, start, stop), *sums, 0, sums[1].shape[1])
 
-    columns: (first, last), if only these columns of the sums are to be changed.
-    """
-    columns = columns or (0, sums[1].shape[1])
+
+def _dense_rows(X, codes, weight, shift, start, stop):
+    """The rows start to stop as the first arguments of the compiled function, which takes dense rows."""
     # only rows [start, stop) of a Csr are made dense; the first of them then has the index 0
     first, rows = (start, np.asarray(X[start:stop])) if isinstance(X, Csr) else (0, X)
-    weights = None if weight is None else weight[first:]
-    kernels.add_products(rows, codes[first:], weights, shift, start - first, stop - first, *sums, *columns)
+    return rows, codes[first:], None if weight is None else weight[first:], shift, start - first, stop - first
 
 
 def joined_products(blocks, d):
