@@ -167,9 +167,9 @@ class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
     def _by_inverse(self, rows, n_classes):
         """The pair (coefficients, intercepts); None if they are infinite or, by the condition number, inaccurate."""
         with Progress(len(rows), f"{type(self).__name__}.fit", self.verbose, self.callback) as progress:
-            mean, level, matrix, moment = _moments(rows, self.fit_intercept, progress)
+            total, mean, level, matrix, moment = _moments(rows, self.fit_intercept, progress)
         matrix[np.diag_indices(len(matrix))] += self.alpha
-        if not varies(matrix, rows.sizes().sum(), mean).all():
+        if not varies(matrix, total, mean).all():
             return None
         inverse, condition = _inverse(matrix)
         if inverse is None:
@@ -208,19 +208,20 @@ class RidgeClassifier(LeastSquaresClassifier, shortcuts=True):
 
 
 def _moments(rows, intercept, progress):
-    """(mean row, mean target, Gram matrix of the centred rows, sums of target times centred row) of dense RowSums.
+    """(total weight, mean row, mean target, Gram matrix of centred rows, sums of target times centred row) of RowSums.
 
-    Without an intercept the means are 0.
+    The rows are dense. Without an intercept all but the last two are 0.
     """
     shift = rows.sample_mean() if intercept else np.zeros(rows.shape[1])
     sums, gram = rows.products(shift, progress)
-    moment, off, level = target_sums(sums), np.zeros(rows.shape[1]), 0.0
+    moment, off, level, total = target_sums(sums), np.zeros(rows.shape[1]), 0.0, 0.0
     if intercept:
         size = rows.sizes()
-        off, level = sums.sum(axis=0) / size.sum(), target_sums(size) / size.sum()
-        subtract_square(gram, size.sum(), off)
+        total = size.sum()
+        off, level = sums.sum(axis=0) / total, target_sums(size) / total
+        subtract_square(gram, total, off)
         moment -= np.outer(level, sums.sum(axis=0))
-    return shift + off, level, gram, moment
+    return total, shift + off, level, gram, moment
 
 
 @aside_for_many
