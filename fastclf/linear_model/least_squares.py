@@ -22,7 +22,7 @@ from .._threads import (
 )
 from .._validation import as_unchecked_matrix, require_number
 from .exclusive import exclusive_columns, solved_by_elimination
-from .row_gram import Centred, DenseCentred, Factor, Unsure, largest_eigenvalue, mean_of, settled, solved
+from .row_gram import CACHED, Centred, DenseCentred, Factor, Unsure, largest_eigenvalue, mean_of, settled, solved
 from .row_sums import RowSums
 from .scores import LinearClassifier, chosen, counted, in_order_for, linear_codes, linear_scores
 
@@ -38,9 +38,6 @@ _MANY_USED, _DIGITS = 64, (0.1, 1e-4)
 
 # The number of entries of a temporary array that holds a block of rows, which limits memory.
 _BLOCK_NUMBERS = 1 << 20
-
-# The number of entries of a block of rows that stays in a cache.
-_CACHED = 1 << 16
 
 # _MANY_COLUMNS: sparse rows stay sparse if they have more columns than this, or more columns than there are rows.
 # _DENSE_NUMBERS: sparse rows of up to this number of entries, with the zeros, are made dense if products of rows leave
@@ -527,7 +524,7 @@ class LeastSquaresColumns:
         return slope
 
     def _slope_of(self, coef, X, codes, weight):
-        slope, size = np.zeros(coef.shape), max(1, _CACHED // len(self.used))
+        slope, size = np.zeros(coef.shape), max(1, CACHED // len(self.used))
         for start in range(0, len(codes), size):
             part = slice(start, start + size)
             rows, target = self._centred(X[part], codes[part])

@@ -55,7 +55,7 @@ _BLOCK = 48
 _READ_NUMBERS = 1 << 24
 
 # The number of values in a block of rows, so small that the block stays in a cache.
-_CACHED = 1 << 16
+CACHED = 1 << 16
 
 # _ZERO: an eigenvalue below this share of the largest one counts as 0.
 # _CERTAIN: an eigenvalue from _ZERO to this share of the largest one leaves the rank uncertain.
@@ -188,7 +188,7 @@ class DenseCentred:
     def __init__(self, X, mean, root):
         self.X, self.mean, self.root = X, mean, root
         self.A = np.empty(X.shape)
-        is_plain, size = bool((root == 1).all()), max(8, _CACHED // X.shape[1])
+        is_plain, size = bool((root == 1).all()), max(8, CACHED // X.shape[1])
         for start in range(0, len(X), size):
             rows = slice(start, start + size)
             np.subtract(X[rows], mean, out=self.A[rows])
@@ -237,7 +237,7 @@ def _rounded_square(A):
 
 def mean_of(X, share):
     """share @ X in float64, for dense rows."""
-    mean, size = np.zeros(X.shape[1]), max(1, _CACHED // X.shape[1])
+    mean, size = np.zeros(X.shape[1]), max(1, CACHED // X.shape[1])
     for start in range(0, len(X), size):
         rows = slice(start, start + size)
         mean += share[rows] @ X[rows].astype(np.float64, copy=False)
