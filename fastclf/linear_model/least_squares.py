@@ -539,7 +539,7 @@ class LeastSquaresColumns:
         return np.asarray(X, np.float64)[:, self.used] - self.mean, target_columns(codes, self.n_classes) - self.level
 
     def factored(self):
-        """(R, Q't), where QR is the matrix [centred rows; sqrt(alpha) I] and t has the targets."""
+        """(R, Q't), where QR is the matrix [centred rows; sqrt(alpha) I], and t has the targets and zeros."""
         d, n_targets = len(self.used), len(self.level)
         root = np.zeros((d + n_targets, d + n_targets))
         root[:d, :d] = np.sqrt(self.alpha) * np.eye(d)

@@ -178,7 +178,7 @@ class System:
         """The step (dw, dp, dq, ds, dt, da, dv) towards complementary products p s = `ps`, q t = `qt`, a v = `av`."""
         point, problem = self.point, self.point.problem
         p, q, s, t, a, v = point.p, point.q, point.s, point.t, point.a, point.v
-        still = point.edge == 0  # an intercept without a penalty is not the difference of a p and a q
+        still = point.edge == 0  # an intercept without a penalty is one free number, not a difference p - q
         # the parts of dp and dq that do not depend on da
         from_p = np.where(still, 0.0, (ps - p * self.off_s) / s - p)
         from_q = np.where(still, 0.0, (qt - q * self.off_t) / t - q)

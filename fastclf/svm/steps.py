@@ -25,7 +25,7 @@ _STEPS = 50
 # _LOOKS_WHOLE: the same with the whole kernel matrix, where Newton's method may take over after a call.
 _LOOKS, _LOOKS_WHOLE = 1 << 24, 1 << 20
 
-# The visits of rows that take as long as a kernel value.
+# A kernel value takes as long as this number of visits of a row by a step.
 _VALUE = 12
 
 # _SHRINK_EVERY: the number of working sets between two attempts to make rows inactive.
@@ -86,7 +86,7 @@ class WholeMatrix:
         yield
 
     def cost_of_rows(self, m):
-        """The visits of rows that take as long as kernel values of m rows with all active rows; here they are known."""
+        """The time of kernel values of m rows with all active rows, in visits of a row: all values are in memory."""
         return 0
 
     def shrink(self, dual, ends):
@@ -208,7 +208,7 @@ class WorkingSets:
             yield
 
     def cost_of_rows(self, m):
-        """The visits of rows that take as long as kernel values of m rows with all active rows."""
+        """The time of kernel values of m rows with all active rows, in visits of a row by a step."""
         return _VALUE * m * len(self.active)
 
     def shrink(self, dual, ends):

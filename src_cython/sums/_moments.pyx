@@ -33,7 +33,7 @@ cdef enum:
     PANEL_ROWS = 192
     NEAR = 256  # the number of columns of a panel, a multiple of TILE_COLUMNS, that stay in the second cache
 
-# These are for Python. The Gram matrix has whole blocks: its number of columns is rounded up to a multiple of TILE.
+# Python reads these two. The number of columns of the Gram matrix is rounded up to a multiple of TILE.
 PANEL, TILE = PANEL_ROWS, TILE_COLUMNS
 
 
@@ -120,7 +120,7 @@ cdef void add_panel(
 ) noexcept nogil:
     """Add the products of a panel's columns to columns [first, last) of the Gram matrix, in its upper triangle.
 
-    NEAR columns of the panel at a time are multiplied by all others, so that they stay in a cache.
+    NEAR columns of the panel at a time are multiplied by all columns that follow, so that they stay in a cache.
     """
     cdef Py_ssize_t i, j, r, near = 0
     while near < last:

@@ -335,7 +335,7 @@ def test_nearly_collinear_columns_are_solved_without_a_factor_of_all_rows(
     change[:3, 0] = 10.0**-spread, 1, 1
     coef = np.linalg.solve(change, coef.T).T
     monkeypatch.setattr(np.linalg, "qr", None)
-    # without a penalty RidgeClassifier takes no inverse; this penalty is too small for a change
+    # RidgeClassifier takes an inverse only with a penalty; this one is too small to change the solution
     alpha = 1e-20 if cls is fastclf.RidgeClassifier else 0.0
     model = cls(alpha=alpha).fit(make(X @ change), y, weight)
     np.testing.assert_allclose(model.coef_, coef, rtol=0, atol=10.0 ** (spread - 13) * np.abs(coef).max())
