@@ -209,11 +209,12 @@ def ascends(entries, starts, strictly=True):
     compare = np.less_equal if strictly else np.less
     for start, stop in ranges(0, int(starts[-1]) - 1, _CHECK_ENTRIES):
         drops = compare(entries[start + 1 : stop + 1], entries[start:stop])
-        first, last = np.searchsorted(starts, [start + 1, stop + 1])
-        # at the start of each list the entries may drop, because the list before may end with a larger entry
-        drops[starts[first:last] - (start + 1)] = False
         if drops.any():
-            return False
+            first, last = np.searchsorted(starts, [start + 1, stop + 1])
+            # at the start of each list the entries may drop, because the list before may end with a larger entry
+            drops[starts[first:last] - (start + 1)] = False
+            if drops.any():
+                return False
     return True
 
 

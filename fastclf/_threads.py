@@ -500,13 +500,15 @@ def ranges(start, stop, size, limit=None):
     The first range has `size` items, and no range has more than `limit`. The bounds of later ranges depend on time, so
     that a sum of ranges would have other bits in each run.
     """
-    while start < stop:
-        end = min(start + size, stop)
+    while start + size < stop:
+        end = start + size
         began = time.perf_counter()
         yield start, end
         elapsed = time.perf_counter() - began
         size = min(max(int(size * _RANGE_SECONDS / max(elapsed, 1e-6)), size // 4, 1), 4 * size, limit or stop)
         start = end
+    if start < stop:
+        yield start, stop
 
 
 def budgets(size, most):

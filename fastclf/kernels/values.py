@@ -123,7 +123,7 @@ class Rows:
         """Compute the squared length |x|^2 of each row."""
         self.norm = np.empty(len(X))
         for start, stop in ranges(0, len(X), 1 + (1 << 20) * len(X) // self.size):
-            rows = X[start:stop]
+            rows = X if stop - start == len(X) else X[start:stop]
             if sparse:
                 squares = np.bincount(rows.row_numbers(), np.square(rows.data, dtype=np.float64), len(rows))
                 self.norm[start:stop] = squares
@@ -167,10 +167,13 @@ class Packed:
         self.single = np.dtype(dtype) == np.float32
         self.norm = X.norm[rows]
         self.line = np.full(X.n_columns, -1, np.int32)
-        begins = np.empty(len(rows) + 1, np.int64)
-        self.n_lines = _pack.mark(X, rows, self.line, begins)
-        self.columns = np.zeros(self.n_lines + 1, np.int32)
-        self.columns[: self.n_lines] = np.flatnonzero(self.line >= 0)
+        if len(rows) == 1 and X.indptr is not None:
+            begins = self._mark_one(X, rows[0])
+        else:
+            begins = np.empty(len(rows) + 1, np.int64)
+            self.n_lines = _pack.mark(X, rows, self.line, begins)
+            self.columns = np.zeros(self.n_lines + 1, np.int32)
+            self.columns[: self.n_lines] = np.flatnonzero(self.line >= 0)
         dense = begins[-1] > _DENSE * len(rows) * self.n_lines
         self.indptr = None if dense else begins
         self.index = None if dense else np.zeros(begins[-1] + 1, np.int32)
@@ -178,6 +181,15 @@ class Packed:
         self.all = np.arange(len(rows))
         self.work = 1 + (self.values.size // len(rows))  # the number of multiplications that one kernel value takes
         _pack.pack(X, rows, begins, self)
+
+    def _mark_one(self, X, row):
+        """Set the lines of one sparse row, as `_pack.mark` does, whose time grows with the number of columns."""
+        entries = slice(X.indptr[row], X.indptr[row + 1])
+        columns = X.index[entries][X.entries[entries] != 0]
+        self.n_lines = len(columns)
+        self.line[columns] = np.arange(self.n_lines)
+        self.columns = np.append(columns, np.int32(0))
+        return np.array([0, self.n_lines], np.int64)
 
     def __len__(self):
         return len(self.all)

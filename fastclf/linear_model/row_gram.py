@@ -73,9 +73,9 @@ _STEPS = 20_000
 # Block conjugate gradients are not tried if fewer steps than this take as long as a Cholesky factor.
 _FEW_STEPS = 8
 
-# A multiplication with an entry of sparse rows takes as long as this number of multiplications in a product of dense
-# matrices.
-_SPARSE_WORK = 8
+# The numbers of multiplications in a product of dense matrices that take as long as one with an entry of sparse rows,
+# and as all that is done with each number of a matrix of products besides its Cholesky factor.
+_SPARSE_WORK, _PRODUCTS_WORK = 16, 600
 
 
 class Solution(NamedTuple):
@@ -175,8 +175,8 @@ class Centred:
     def gradients_limit(self, n_targets):
         """The number of steps of conjugate gradients that take as long as the products and their factor."""
         n = min(self.shape)
-        step = 2 * _SPARSE_WORK * self.X.size * n_targets + 4 * n * n_targets**2
-        return n**3 // 5 // step
+        step = 2 * _SPARSE_WORK * self.X.size * (1 + n_targets) + 4 * n * n_targets**2
+        return (n**3 // 3 + _PRODUCTS_WORK * n**2) // step
 
 
 class DenseCentred:

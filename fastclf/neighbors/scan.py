@@ -24,12 +24,14 @@ _LEAST_NORM = 1e-140
 # Rows are screened by inner products
 # _PRODUCT_QUERIES, _PRODUCTS: for at least so many queries and, by the type of X, so many multiplications;
 # _LEAST_COLUMNS, _MOST_COLUMNS: for at least and for fewer than so many columns, which `_product_screen.pxd` explains;
-# _PRODUCT_SHARE: if there are at least so many rows for each neighbour, as products need a second heap;
+# _PRODUCT_SHARES: by the least number of columns, if there are so many rows for each neighbour, as products need a
+# second heap, which many columns make cheap;
 # _FLOAT_COLUMNS: for at least so many columns if X is of float32 and queries are not whole numbers, as differences of
 # float32 are as fast then;
 # _LARGEST_HALF: if half the squared norm of each query is smaller.
 _PRODUCT_QUERIES, _PRODUCTS = 16, {"float32": 1 << 18, "float64": 1 << 20}
-_LEAST_COLUMNS, _MOST_COLUMNS, _PRODUCT_SHARE, _FLOAT_COLUMNS, _LARGEST_HALF = 8, 1 << 16, 64, 24, 5e36
+_LEAST_COLUMNS, _MOST_COLUMNS, _FLOAT_COLUMNS, _LARGEST_HALF = 8, 1 << 16, 24, 5e36
+_PRODUCT_SHARES = (2048, 16), (256, 24), (0, 64)
 
 # _CENTRE_ROWS: the mean of at most so many rows is subtracted from rows and queries before they are multiplied.
 # _CENTRED_NUMBERS: about so many numbers of queries are centred at a time, which fit a cache.
@@ -222,7 +224,8 @@ class Scan(Index):
     def _pass(self, search, queries, found):
         (n_queries, d), n = queries.query.shape, len(self.X)
         panel = self._panel(n_queries)
-        if self._multiplies(n_queries) and found.k * _PRODUCT_SHARE <= n:
+        share = next(share for least, share in _PRODUCT_SHARES if d >= least)
+        if self._multiplies(n_queries) and found.k * share <= n:
             whole = _is_whole(queries.query)
             if found.k and d < _FLOAT_COLUMNS and self.X.dtype == np.float32 and not whole:
                 return Pass(search, queries, found, panel)

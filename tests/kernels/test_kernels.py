@@ -85,3 +85,14 @@ def test_rows_without_entries_are_taken():
     X = as_csr(csr_array((3, 4)), "test")
     assert Kernel("linear")(X, X).tolist() == [[0] * 3] * 3
     np.testing.assert_allclose(Kernel("rbf")(X, np.ones((1, 4))), np.full((3, 1), np.exp(-4.0)), rtol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_row_packed_alone_has_the_values_that_it_has_among_others(rng, dtype):
+    X = rows(rng, 40, 300, 0.05, dtype)
+    X[3] = 0
+    X = as_csr(csr_array(X), "test")
+    X.data[::5] = 0  # entries may be 0
+    expected = Kernel("rbf", 0.1)(X, X, dtype)
+    for i in range(40):
+        np.testing.assert_array_equal(Kernel("rbf", 0.1)(X[i : i + 1], X, dtype)[0], expected[i])
