@@ -6,15 +6,20 @@ C has the columns of A with the largest norms, B the other columns. F is the pre
 with C and a small matrix only (Woodbury). The eigenvalues of F^-1 M are from 1 to 1 + |B|^2 / alpha, so that columns
 with large norms, such as frequent words, cost no steps. F p is known for each search direction p, because p is a sum of
 vectors F^-1 r: a step multiplies by each column of A twice, as it would without a preconditioner.
+
+For a single target, F takes more time than the steps that it saves. Conjugate gradients on the normal equations then
+divide the columns of A by their lengths.
 """
 
 import numpy as np
 
-from .._threads import aside_if_many, norm_of
+from .._threads import aside_if_many, inner, norm_of
 
-# _END: a round ends where the upper bound of the relative error of each target's weights is at most this.
-# ENOUGH: weights are accepted if an upper bound of their relative error, from residuals of A itself, is at most this.
-_END, ENOUGH = 1e-10, 5e-10
+# _ENDS: by the type of X, a round ends where the upper bound of the relative error of each target's weights is at most
+# this. Entries of float32 are rounded, which changes weights by more than the larger number.
+# _ENOUGH: weights are accepted if an upper bound of their relative error, from residuals of A itself, is at most this
+# multiple of it.
+_ENDS, _ENOUGH = {"float32": 1e-8, "float64": 1e-10}, 5
 
 # C has at most _COLUMNS columns, and the square of their number is at most the share _SHARE of the number of entries
 # of X, so that a product with the matrix C'C takes less time than a product with X.
@@ -23,6 +28,9 @@ _COLUMNS, _SHARE = 256, 1 / 2
 # C is empty if the sum of the squares of its entries, before means are subtracted, is above this multiple of alpha: the
 # rounding errors grow with the square of the condition number of F.
 _STEEP = 1e6
+
+# Conjugate gradients without a penalty end where the slope, in its norm, has fallen by this factor.
+_FALL = 1e-13
 
 # _MEASURED: the number of steps before the rate of convergence is first measured, and between two measurements.
 # _PATIENCE: the rate decides only after this share of the steps that are allowed, as errors fall by fits and starts.
@@ -33,14 +41,25 @@ _MEASURED, _PATIENCE = 8, 1 / 8
 _WELL = 1e-2
 
 
+def end_of(A):
+    """The relative error of weights at which conjugate gradients end."""
+    return _ENDS[A.X.dtype.name]
+
+
+def is_enough(A, bounds, sizes):
+    """Whether weights of these norms are accepted, with these upper bounds of the norms of their errors."""
+    return bool(np.all(bounds <= _ENOUGH * end_of(A) * sizes))
+
+
 class Split:
     """The matrix M = AA' + alpha I for a `Centred` A of more columns than rows, with its preconditioner F.
 
-    `C` and `B` are None where they have no columns; `gram` is C'C, and `inverse` that of C'C + alpha I.
+    `C` and `B` are None where they have no columns; `gram` is C'C, and `inverse` that of C'C + alpha I; `end` is the
+    relative error at which a round ends.
     """
 
     def __init__(self, A, alpha):
-        self.A, self.alpha = A, alpha
+        self.A, self.alpha, self.end = A, alpha, end_of(A)
         X, turned = A.X, A.turned
         norms = aside_if_many(turned.size, _square_sums, turned) * A.root.max() ** 2
         kept = min(_COLUMNS, int(np.sqrt(_SHARE * X.size)), len(norms))
@@ -97,13 +116,33 @@ def _square_sums(turned):
     return sums
 
 
+class Pace:
+    """Whether conjugate gradients, whose errors fall by fits and starts, are likely to take more than `limit` steps."""
+
+    def __init__(self, limit, end):
+        self.limit, self.end, self.first = limit, end, np.inf
+
+    def is_too_slow(self, step, left):
+        """`left` is the relative error after this step; that after the last one is `end`."""
+        if step == _MEASURED:
+            self.first = left
+        if not np.isfinite(left):
+            return True
+        if step % _MEASURED or step < max(2 * _MEASURED, _PATIENCE * self.limit):
+            return False
+        # the error after the first measurement and the error now give the rate of convergence, which predicts the
+        # number of further steps
+        rate = np.log(self.first / left) / (step - _MEASURED) if left < self.first else 0.0
+        return step + np.log(left / self.end) / max(rate, 1e-9) > self.limit
+
+
 def conjugate_block(split, target, sizes_of, limit):
     """An approximate solution Z of M Z = target by block conjugate gradients with the preconditioner F of `split`.
 
     The error e of a column of Z, whose residual is r, has |A'e|^2 <= r' F^-1 r. The steps end where the root of this
-    bound is at most _END times sizes_of(Z), the norm of each column's weights. The result is None if more than `limit`
-    steps are likely to be needed. Residuals Q are kept with Q' F^-1 Q = I (Dubrulle 2001, Retooling the method of block
-    conjugate gradients).
+    bound is at most `split.end` times sizes_of(Z), the norm of each column's weights. The result is None if more than
+    `limit` steps are likely to be needed. Residuals Q are kept with Q' F^-1 Q = I (Dubrulle 2001, Retooling the method
+    of block conjugate gradients).
     """
     Z = np.zeros(target.shape)
     # the first search directions are a basis of the span of the targets, because the targets may be linearly dependent
@@ -113,7 +152,7 @@ def conjugate_block(split, target, sizes_of, limit):
         return Z
     Q, FQ, more = _orthonormal(split, target @ (vectors[:, kept] / np.sqrt(values[kept])))
     C = more @ (np.sqrt(values[kept])[:, None] * vectors[:, kept].T)
-    P, FP, first = FQ, Q, None
+    P, FP, pace = FQ, Q, Pace(limit, split.end)
     for step in range(1, limit + 1):
         S = split.times(P, FP)
         try:
@@ -124,22 +163,56 @@ def conjugate_block(split, target, sizes_of, limit):
         Q, FQ, more = _orthonormal(split, Q - S @ move)
         C = more @ C
         bounds, sizes = np.linalg.norm(C, axis=0), sizes_of(Z)
-        if (bounds <= _END * sizes).all():
+        if (bounds <= split.end * sizes).all():
             return Z
         left = float((bounds / np.where(sizes > 0, sizes, 1)).max())
-        if not np.isfinite(left):
+        if pace.is_too_slow(step, left):
             return None
-        if step == _MEASURED:
-            first = left
-        elif step % _MEASURED == 0 and step >= max(2 * _MEASURED, _PATIENCE * limit):
-            # the error after the first measurement and the error now give the rate of convergence, which predicts the
-            # number of further steps
-            rate = np.log(first / left) / (step - _MEASURED) if left < first else 0.0
-            if step + np.log(left / _END) / max(rate, 1e-9) > limit:
-                return None
         P = FQ + P @ more.T
         FP = Q + FP @ more.T
     return None
+
+
+def scaled_gradients(A, target, alpha, limit, patient=False):
+    """(W, whether the steps came to their end) for the least |A w - t|^2 + alpha |w|^2 by at most `limit` steps.
+
+    With a penalty the columns of A count as divided by the roots of their squared lengths plus alpha, and the steps end
+    where the relative error of each column of W is at most `end_of(A)`: no eigenvalue of A'A + alpha I is below alpha,
+    so that the error is at most |slope| / alpha. Unless `patient`, they also end where more than `limit` are likely to
+    be needed.
+    """
+    weight = 1 / (A.square_lengths() + alpha)[:, None] if alpha > 0 else 1.0
+    W, rest, pace = np.zeros((A.shape[1], target.shape[1])), target.copy(), Pace(limit, end_of(A))
+    slope = A.back(rest)
+    scaled = slope * weight
+    P, first = scaled.copy(), _inner(slope, scaled)
+    size, scratch = first, np.empty_like(W)
+    for step in range(1, limit + 1):
+        if (size <= _FALL**2 * first).all():
+            return W, True
+        Q = A.times(P)
+        length = _inner(Q, Q) + alpha * _inner(P, P)
+        by = np.divide(size, length, out=np.zeros_like(size), where=length > 0)
+        W += np.multiply(P, by, out=scratch)
+        rest -= by * Q
+        slope = A.back(rest)
+        slope -= np.multiply(W, alpha, out=scratch)
+        if alpha > 0:
+            bounds, sizes = np.sqrt(_inner(slope, slope)), alpha * np.sqrt(_inner(W, W))
+            if (bounds <= pace.end * sizes).all():
+                return W, True
+            if not patient and pace.is_too_slow(step, float((bounds / np.where(sizes > 0, sizes, 1)).max())):
+                break
+        np.multiply(slope, weight, out=scaled)
+        before, size = size, _inner(slope, scaled)
+        P *= np.divide(size, before, out=np.zeros_like(size), where=before > 0)
+        P += scaled
+    return W, False
+
+
+def _inner(X, Y):
+    """The inner product of each column of X with the same column of Y."""
+    return np.array([inner(X, Y)]) if X.shape[1] == 1 else np.einsum("ij,ij->j", X, Y)
 
 
 def _orthonormal(split, W):

@@ -32,7 +32,7 @@ from .._threads import (
 )
 from ..sums.blocks import over_rows
 from ..sums.moments import mirrored
-from .block_gradients import ENOUGH, Split, conjugate_block
+from .block_gradients import Split, conjugate_block, is_enough, scaled_gradients
 from .scores import linear_scores, products_with, transposed
 
 kernels = _simd.load("linear_model._elastic_net")
@@ -64,6 +64,9 @@ _ZERO, _CERTAIN = 1e-13, 1e-10
 # A Cholesky factor of products that were rounded to float32 is used if each of its pivots is at least this share of the
 # largest eigenvalue.
 _ROUNDED = 4e-6
+
+# A column whose sum of squares falls below this share when its mean is subtracted hardly varies.
+_VARIES = 1e-6
 
 # Sums of squares from this number to its inverse have lost no digits in float32 by overflow or underflow.
 _LEAST_SQUARE = 1e-20
@@ -127,6 +130,14 @@ class Centred:
     def square_times(self, V):
         """AA' V for a V of shape (n, k)."""
         return self.times(self.back(V))
+
+    def square_lengths(self):
+        """The squared length of each column; of one that hardly varies, that of its entries before they are centred."""
+        turned, weight = self.turned, self.root[:, None] ** 2
+        squared = Csr(turned.indptr, turned.indices, aside_if_many(turned.size, np.square, turned.data), len(weight))
+        squares = products_with(squared, weight, np.zeros(1), self.n_jobs)[:, 0]
+        centred = squares - weight.sum() * self.mean**2
+        return np.where(centred > _VARIES * squares, centred, squares)
 
     def products(self):
         """The matrix AA', or A'A if A has fewer columns than rows."""
@@ -206,6 +217,10 @@ class DenseCentred:
     def back(self, R):
         """A' R for an R of shape (n, k)."""
         return _product(R.T, self.A).T
+
+    def square_lengths(self):
+        """The squared length of each column."""
+        return np.einsum("ij,ij->j", self.A, self.A)
 
     def products(self):
         """AA'."""
@@ -450,7 +465,7 @@ def largest_eigenvalue(times, n, digits=1e-10, start=None):
     steps = min(n, 100)
     Q, T, value = np.zeros((steps, n)), np.zeros((steps, steps)), 0.0
     every = 8 if start is None else 3
-    v = np.random.default_rng(0).standard_normal(n) if start is None else start
+    v = _random(n) if start is None else start
     size = norm_of(v)
     for k in range(steps):
         Q[k] = v / size
@@ -468,11 +483,23 @@ def largest_eigenvalue(times, n, digits=1e-10, start=None):
     return value
 
 
+def _random(n):
+    return np.random.default_rng(0).standard_normal(n)
+
+
 def _by_block_gradients(A, target, alpha, with_condition):
     """The Solution for a penalty and fewer rows than columns; None if a Cholesky factor is likely to be faster."""
     limit = A.gradients_limit(target.shape[1])
     if limit < _FEW_STEPS:
         return None
+    if target.shape[1] == 1:
+        w, ended = scaled_gradients(A, target, alpha, limit)
+        if ended and is_enough(A, norm_of(A.back(target - A.times(w)) - alpha * w) / alpha, norm_of(w)):
+            condition = np.nan
+            if with_condition:
+                mixed = target * (len(target) ** 0.5 / norm_of(target)) + _random(len(target))[:, None]
+                condition = _condition(A, alpha, A.square_times(mixed)[:, 0])
+            return Solution(w.T, A.shape[1], condition)
     split, z, rest = Split(A, alpha), np.zeros(target.shape), target
 
     def sizes_of(step):
@@ -490,36 +517,21 @@ def _by_block_gradients(A, target, alpha, with_condition):
         z += step
         w = A.back(z)
         rest = target - A.times(w) - alpha * z
-        if (split.bounds(rest) <= ENOUGH * np.linalg.norm(w, axis=0)).all():
-            condition = np.nan
-            if with_condition:
-                largest = largest_eigenvalue(A.square_times, len(z), 1e-7, split.leading_vector())
-                condition = (largest + alpha) / alpha
+        if is_enough(A, split.bounds(rest), np.linalg.norm(w, axis=0)):
+            condition = _condition(A, alpha, split.leading_vector()) if with_condition else np.nan
             return Solution(w.T, A.shape[1], condition)
     return None
 
 
+def _condition(A, alpha, start):
+    return (largest_eigenvalue(A.square_times, len(A.root), 1e-7, start) + alpha) / alpha
+
+
 def _by_gradients(A, target, alpha):
-    """The Solution by conjugate gradients on the normal equations (CGLS), for all targets together."""
-    n, d = A.shape
-    w, rest = np.zeros((d, target.shape[1])), target.copy()
-    slope = A.back(rest)
-    first = size = (slope**2).sum(axis=0)
-    p = slope.copy()
-    for _ in range(_STEPS):
-        if (size <= 1e-26 * first).all():
-            break
-        q = A.times(p)
-        length = (q**2).sum(axis=0) + alpha * (p**2).sum(axis=0)
-        step = np.divide(size, length, out=np.zeros_like(size), where=length > 0)
-        w += step * p
-        rest -= step * q
-        slope = A.back(rest) - alpha * w
-        before, size = size, (slope**2).sum(axis=0)
-        p *= np.divide(size, before, out=np.zeros_like(size), where=before > 0)
-        p += slope
-    else:
+    """The Solution by conjugate gradients on the normal equations, for all targets together."""
+    w, ended = scaled_gradients(A, target, alpha, _STEPS, patient=True)
+    if not ended:
         warn(
             f"LeastSquaresClassifier: no solution after {_STEPS} steps; a larger alpha is wanted", "ConvergenceWarning"
         )
-    return Solution(w.T, d if alpha > 0 else min(n, d), np.inf)
+    return Solution(w.T, A.shape[1] if alpha > 0 else min(A.shape), np.inf)

@@ -89,15 +89,17 @@ def test_sparse_rows_without_an_entry_have_weights_of_zero():
     assert model.rank_ == 0
 
 
-@pytest.mark.parametrize("n_classes", [2, 3, 9])
+@pytest.mark.parametrize(
+    ("n_classes", "way"), [(2, "scaled_gradients"), (3, "conjugate_block"), (9, "conjugate_block")]
+)
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_block_conjugate_gradients_have_the_weights_of_dense_rows(rng, monkeypatch, n_classes, fit_intercept):
+def test_conjugate_gradients_have_the_weights_of_dense_rows(rng, monkeypatch, n_classes, way, fit_intercept):
     monkeypatch.setattr(row_gram, "_FEW", 0)
     monkeypatch.setattr(row_gram.Centred, "gradients_limit", lambda self, n_targets: 1000)
     X, y = text(rng, 80, 300, n_classes)
     used = []
-    real = row_gram.conjugate_block
-    monkeypatch.setattr(row_gram, "conjugate_block", lambda *arguments: used.append(1) or real(*arguments))
+    real = getattr(row_gram, way)
+    monkeypatch.setattr(row_gram, way, lambda *arguments: used.append(1) or real(*arguments))
     weight = rng.random(80) + 0.5
     found = LeastSquaresClassifier(0.1, fit_intercept=fit_intercept).fit(X, y, weight)
     assert used
@@ -111,6 +113,41 @@ def test_conjugate_gradients_with_too_few_steps_leave_the_problem_to_a_factor(rn
     A = row_gram.Centred(as_csr(X, "test"), np.zeros(600), np.ones(600), 1)
     split, target = block_gradients.Split(A, 1e-2), rng.standard_normal((600, 2))
     assert block_gradients.conjugate_block(split, target, lambda Z: np.linalg.norm(Z, axis=0), 10) is None
+    A = row_gram.Centred(as_csr(text(rng, 80, 300)[0], "test"), np.zeros(300), np.ones(80), 1)
+    assert not block_gradients.scaled_gradients(A, rng.standard_normal((80, 1)), 1e-6, 10)[1]
+
+
+def test_a_penalty_too_small_for_conjugate_gradients_leaves_a_target_to_a_factor(rng, monkeypatch):
+    monkeypatch.setattr(row_gram, "_FEW", 0)
+    X, y = text(rng, 80, 300, 2)
+    for alpha in (1e-9, 1e-5):
+        found = LeastSquaresClassifier(alpha).fit(X * 1e3, y)
+        expected = LeastSquaresClassifier(alpha).fit(X.toarray() * 1e3, y)
+        size = np.abs(expected.coef_).max()
+        np.testing.assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-7 * size)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_columns_that_hardly_vary_do_not_slow_conjugate_gradients_down(rng, monkeypatch, fit_intercept):
+    monkeypatch.setattr(row_gram, "_FEW", 0)
+    X, y = text(rng, 80, 300, 2)
+    X = sparse.hstack([X, np.full((80, 1), 1e3), 1e3 + 1e-4 * rng.random((80, 1))]).tocsr()
+    found = LeastSquaresClassifier(0.1, fit_intercept=fit_intercept).fit(X, y)
+    expected = LeastSquaresClassifier(0.1, fit_intercept=fit_intercept).fit(X.toarray(), y)
+    size = np.abs(expected.coef_).max()
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-9 * size)
+
+
+@pytest.mark.parametrize("way", ["scaled_gradients", "_by_gradients"])
+def test_float32_rows_have_weights_to_more_digits_than_they_have_themselves(rng, monkeypatch, way):
+    monkeypatch.setattr(row_gram, "_FEW", 0)
+    if way == "_by_gradients":
+        monkeypatch.setattr(row_gram, "MOST", 0)
+    X, y = text(rng, 200, 900, 2)
+    X = X.astype(np.float32)
+    found = LeastSquaresClassifier(1.0).fit(X, y)
+    expected = LeastSquaresClassifier(1.0).fit(X.toarray().astype(np.float64), y)
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-8 * np.linalg.norm(expected.coef_))
 
 
 @pytest.mark.parametrize("alpha", [1e-2, 1.0, 1e9])
