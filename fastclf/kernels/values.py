@@ -183,7 +183,7 @@ class Packed:
         _pack.pack(X, rows, begins, self)
 
     def _mark_one(self, X, row):
-        """Set the lines of one sparse row, as `_pack.mark` does, whose time grows with the number of columns."""
+        """Set the lines of one sparse row, as `_pack.mark` does, without a loop over all columns."""
         entries = slice(X.indptr[row], X.indptr[row + 1])
         columns = X.index[entries][X.entries[entries] != 0]
         self.n_lines = len(columns)

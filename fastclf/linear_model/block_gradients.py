@@ -7,8 +7,8 @@ with C and a small matrix only (Woodbury). The eigenvalues of F^-1 M are from 1 
 with large norms, such as frequent words, cost no steps. F p is known for each search direction p, because p is a sum of
 vectors F^-1 r: a step multiplies by each column of A twice, as it would without a preconditioner.
 
-For a single target, F takes more time than the steps that it saves. Conjugate gradients on the normal equations then
-divide the columns of A by their lengths.
+For a single target, building F mostly takes more time than the steps that it saves. Then conjugate gradients on the
+normal equations are tried first, with the columns of A divided by their lengths.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from .._threads import aside_if_many, inner, norm_of
 
 # _ENDS: by the type of X, a round ends where the upper bound of the relative error of each target's weights is at most
-# this. Entries of float32 are rounded, which changes weights by more than the larger number.
+# this.
 # _ENOUGH: weights are accepted if an upper bound of their relative error, from residuals of A itself, is at most this
 # multiple of it.
 _ENDS, _ENOUGH = {"float32": 1e-8, "float64": 1e-10}, 5
@@ -29,8 +29,12 @@ _COLUMNS, _SHARE = 256, 1 / 2
 # rounding errors grow with the square of the condition number of F.
 _STEEP = 1e6
 
-# Conjugate gradients without a penalty end where the slope, in its norm, has fallen by this factor.
-_FALL = 1e-13
+# Conjugate gradients with scaled columns are given up if they are likely to take more steps than this: many small
+# eigenvalues, as with a small penalty, slow them down, but not those with F.
+_SCALED_STEPS = 64
+
+# Sums of squares from this number to its inverse have neither overflowed nor lost digits by underflow.
+_SAFE = 1e-200
 
 # _MEASURED: the number of steps before the rate of convergence is first measured, and between two measurements.
 # _PATIENCE: the rate decides only after this share of the steps that are allowed, as errors fall by fits and starts.
@@ -173,41 +177,44 @@ def conjugate_block(split, target, sizes_of, limit):
     return None
 
 
-def scaled_gradients(A, target, alpha, limit, patient=False):
-    """(W, whether the steps came to their end) for the least |A w - t|^2 + alpha |w|^2 by at most `limit` steps.
+def scaled_gradients(A, target, alpha):
+    """The weights W of least |A w - t|^2 + alpha |w|^2 for each target t; None if they are likely to take many steps.
 
-    With a penalty the columns of A count as divided by the roots of their squared lengths plus alpha, and the steps end
-    where the relative error of each column of W is at most `end_of(A)`: no eigenvalue of A'A + alpha I is below alpha,
-    so that the error is at most |slope| / alpha. Unless `patient`, they also end where more than `limit` are likely to
-    be needed.
+    A column of A counts as divided by the root of its squared length plus alpha. The steps end where the relative error
+    of each column of W is at most `end_of(A)`: no eigenvalue of A'A + alpha I is below alpha, so that the error is at
+    most |slope| / alpha.
     """
-    weight = 1 / (A.square_lengths() + alpha)[:, None] if alpha > 0 else 1.0
-    W, rest, pace = np.zeros((A.shape[1], target.shape[1])), target.copy(), Pace(limit, end_of(A))
+    weight = (alpha / (A.square_lengths() + alpha))[:, None]
+    W, rest, pace = np.zeros((A.shape[1], target.shape[1])), target.copy(), Pace(_SCALED_STEPS, end_of(A))
     slope = A.back(rest)
-    scaled = slope * weight
-    P, first = scaled.copy(), _inner(slope, scaled)
-    size, scratch = first, np.empty_like(W)
-    for step in range(1, limit + 1):
-        if (size <= _FALL**2 * first).all():
-            return W, True
+    P = slope * weight
+    size, scaled, scratch = _inner(slope, P), np.empty_like(W), np.empty_like(W)
+    if not ((size > _SAFE) & (_inner(slope, slope) < 1 / _SAFE)).all():
+        return None
+    for step in range(1, _SCALED_STEPS + 1):
         Q = A.times(P)
-        length = _inner(Q, Q) + alpha * _inner(P, P)
-        by = np.divide(size, length, out=np.zeros_like(size), where=length > 0)
+        by = size / (_inner(Q, Q) + alpha * _inner(P, P))
         W += np.multiply(P, by, out=scratch)
         rest -= by * Q
         slope = A.back(rest)
         slope -= np.multiply(W, alpha, out=scratch)
-        if alpha > 0:
-            bounds, sizes = np.sqrt(_inner(slope, slope)), alpha * np.sqrt(_inner(W, W))
-            if (bounds <= pace.end * sizes).all():
-                return W, True
-            if not patient and pace.is_too_slow(step, float((bounds / np.where(sizes > 0, sizes, 1)).max())):
-                break
+        left = _relative_error(W, slope, alpha)
+        if left <= pace.end:
+            # rounding errors add up in `rest`
+            slope = A.back(target - A.times(W)) - alpha * W
+            return W if is_enough(A, _relative_error(W, slope, alpha), 1.0) else None
+        if pace.is_too_slow(step, left):
+            return None
         np.multiply(slope, weight, out=scaled)
         before, size = size, _inner(slope, scaled)
-        P *= np.divide(size, before, out=np.zeros_like(size), where=before > 0)
+        P *= size / before
         P += scaled
-    return W, False
+    return None
+
+
+def _relative_error(W, slope, alpha):
+    """An upper bound of the relative errors of the columns of W; NaN or infinity where it is not known."""
+    return float((np.sqrt(_inner(slope, slope)) / (alpha * np.sqrt(_inner(W, W)))).max())
 
 
 def _inner(X, Y):

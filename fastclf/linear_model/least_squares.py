@@ -111,7 +111,8 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
     with more than 4096, stays sparse: the matrix of the products of its rows, or of its columns if those are fewer, is
     factored. With a penalty and more columns than rows, conjugate gradients replace the factor where they are likely to
     be faster; the relative error of the weights is at most 5e-10 then (5e-8 if X is of float32). If X has more than
-    12,000 rows and more than 12,000 columns, they are always used. If most columns of such an X are side by side and no
+    12,000 rows and more than 12,000 columns, conjugate gradients are used, whose slope falls by 1e-13 where the penalty
+    is too small for such a bound. If most columns of such an X are side by side and no
     row has two of them, as with the zeros and ones of a categorical column, they are eliminated if the others are at
     most 128 (2048 if all are more than 1500): the time is that of a fit to the other columns. So are categories of a
     TableClassifier.

@@ -127,7 +127,7 @@ cdef inline double centre_rows(
         n = min(<Py_ssize_t> PART, d - start)
         for r in range(n_rows):
             x, to = X + (first + r) * d + start, part + r * n
-            for j in range(PART // line):
+            for j in range(PART // line if start + PART < d else 0):
                 prefetch(x + PART + j * line)
             for j in range(n):
                 to[j] = <float> (x[j] - centre[start + j])

@@ -114,17 +114,34 @@ def test_conjugate_gradients_with_too_few_steps_leave_the_problem_to_a_factor(rn
     split, target = block_gradients.Split(A, 1e-2), rng.standard_normal((600, 2))
     assert block_gradients.conjugate_block(split, target, lambda Z: np.linalg.norm(Z, axis=0), 10) is None
     A = row_gram.Centred(as_csr(text(rng, 80, 300)[0], "test"), np.zeros(300), np.ones(80), 1)
-    assert not block_gradients.scaled_gradients(A, rng.standard_normal((80, 1)), 1e-6, 10)[1]
+    assert block_gradients.scaled_gradients(A, rng.standard_normal((80, 1)), 1e-6) is None
 
 
-def test_a_penalty_too_small_for_conjugate_gradients_leaves_a_target_to_a_factor(rng, monkeypatch):
+@pytest.mark.parametrize("most", [0, 12_000])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_small_penalty_changes_no_digit_of_the_answer(rng, monkeypatch, most, n_classes):
+    monkeypatch.setattr(row_gram, "_FEW", 0)
+    monkeypatch.setattr(row_gram, "MOST", most)
+    X, y = text(rng, 80, 300, n_classes)
+    for alpha in (1e-12, 1e-8, 1e-4):
+        found = LeastSquaresClassifier(alpha).fit(X, y)
+        expected = LeastSquaresClassifier(alpha).fit(X.toarray(), y)
+        size = np.abs(expected.coef_).max()
+        np.testing.assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-9 * size)
+
+
+@pytest.mark.parametrize(
+    ("scale", "weight", "alpha"),
+    [(1e-130, 1.0, 1.0), (1e-160, 1.0, 1e-300), (1e150, 1.0, 1e300), (1.0, 1e-300, 1.0), (1.0, 1e-300, 1e-300)],
+)
+def test_squares_that_float64_cannot_hold_change_no_digit_of_the_answer(rng, monkeypatch, scale, weight, alpha):
     monkeypatch.setattr(row_gram, "_FEW", 0)
     X, y = text(rng, 80, 300, 2)
-    for alpha in (1e-9, 1e-5):
-        found = LeastSquaresClassifier(alpha).fit(X * 1e3, y)
-        expected = LeastSquaresClassifier(alpha).fit(X.toarray() * 1e3, y)
-        size = np.abs(expected.coef_).max()
-        np.testing.assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-7 * size)
+    found = LeastSquaresClassifier(alpha).fit(X * scale, y, np.full(80, weight))
+    # the same problem in other units
+    expected = LeastSquaresClassifier(alpha / weight / scale / scale).fit(X.toarray(), y)
+    np.testing.assert_allclose(found.coef_ * scale, expected.coef_, rtol=0, atol=1e-8 * np.abs(expected.coef_).max())
+    assert found.condition_ >= 1
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
