@@ -37,7 +37,7 @@ from neighbors._measure cimport measure, measure_waiting
 from neighbors._metrics cimport euclidean_t
 from neighbors._panel_layout cimport ROWS_F, pack
 from neighbors._search cimport search_t, take
-from _vector cimport LANES_F, at_most_f, fmadd_f, lowest_bit, prefetch, require, spread_f, vec_f
+from _vector cimport LANES_F, at_most_f, fmadd_f, lowest_bit, require, spread_f, vec_f
 from fastclf._heap cimport push
 
 cdef extern from "sums/screen.h" nogil:
@@ -114,7 +114,7 @@ cdef inline double centre_rows(
 ) noexcept nogil:
     """Write centred rows side by side to the panel, and -(1/2 - e) |x|^2 and 2 e |x|^2; returns the largest square."""
     cdef float part[ROWS_F * PART]
-    cdef Py_ssize_t start = 0, n, r, j, line = 64 // <Py_ssize_t> sizeof(floating)
+    cdef Py_ssize_t start = 0, n, r, j
     cdef const floating* x
     cdef const float* centre = p.centre
     cdef float* to
@@ -127,8 +127,6 @@ cdef inline double centre_rows(
         n = min(<Py_ssize_t> PART, d - start)
         for r in range(n_rows):
             x, to = X + (first + r) * d + start, part + r * n
-            for j in range(PART // line if start + PART < d else 0):
-                prefetch(x + PART + j * line)
             for j in range(n):
                 to[j] = <float> (x[j] - centre[start + j])
             if p.whole[0]:
