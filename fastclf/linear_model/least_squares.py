@@ -24,7 +24,16 @@ from .._validation import as_unchecked_matrix, require_number
 from .exclusive import exclusive_columns, solved_by_elimination
 from .row_gram import CACHED, Centred, DenseCentred, Factor, Unsure, largest_eigenvalue, mean_of, settled, solved
 from .row_sums import RowSums
-from .scores import LinearClassifier, chosen, counted, in_order_for, linear_codes, linear_scores
+from .scores import (
+    LinearClassifier,
+    chosen,
+    counted,
+    in_order_for,
+    linear_codes,
+    linear_scores,
+    products_with,
+    transposed,
+)
 
 # _CONDITION: ten digits of the solution of the normal equations are right if the condition number of their matrix,
 # after its columns are scaled to length 1, is at most this.
@@ -412,9 +421,10 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         if exclusive is None and only_by_elimination:
             return None
         with np.errstate(all="ignore"):
+            turned = transposed(rows)
             if self.fit_intercept:
-                mean[used] = weighted_sums(rows, share)
-            A = Centred(rows, mean[used], root, self.n_jobs)
+                mean[used] = products_with(turned, share[:, None], np.zeros(1), self.n_jobs)[:, 0]
+            A = Centred(rows, mean[used], root, self.n_jobs, turned)
             large = n * len(used) > _DENSE_NUMBERS
             aims, found = (target - level) * root[:, None], None
             if exclusive is not None:
