@@ -7,8 +7,8 @@ with C and a small matrix only (Woodbury). The eigenvalues of F^-1 M are from 1 
 with large norms, such as frequent words, cost no steps. F p is known for each search direction p, because p is a sum of
 vectors F^-1 r: a step multiplies by each column of A twice, as it would without a preconditioner.
 
-For a single target, building F mostly takes more time than the steps that it saves. Then conjugate gradients on the
-normal equations are tried first, with the columns of A divided by their lengths.
+For few targets, building F mostly takes more time than the steps that it saves. Then conjugate gradients on the normal
+equations are tried first, with the columns of A divided by their lengths.
 """
 
 import numpy as np
@@ -181,10 +181,10 @@ def scaled_gradients(A, target, alpha):
     """The weights W of least |A w - t|^2 + alpha |w|^2 for each target t; None if they are likely to take many steps.
 
     A column of A counts as divided by the root of its squared length plus alpha. The steps end where the relative error
-    of each column of W is at most `end_of(A)`: no eigenvalue of A'A + alpha I is below alpha, so that the error is at
-    most |slope| / alpha.
+    of each column of W is at most `end_of(A)`, but for the rounding errors of the steps, which `is_solved` finds: no
+    eigenvalue of A'A + alpha I is below alpha, so that the error is at most |slope| / alpha.
     """
-    weight = (alpha / (A.square_lengths() + alpha))[:, None]
+    weight = (alpha / (A.square_lengths + alpha))[:, None]
     W, rest, pace = np.zeros((A.shape[1], target.shape[1])), target.copy(), Pace(_SCALED_STEPS, end_of(A))
     slope = A.back(rest)
     P = slope * weight
@@ -198,11 +198,9 @@ def scaled_gradients(A, target, alpha):
         rest -= by * Q
         slope = A.back(rest)
         slope -= np.multiply(W, alpha, out=scratch)
-        left = _relative_error(W, slope, alpha)
+        left = float((np.sqrt(_inner(slope, slope)) / (alpha * np.sqrt(_inner(W, W)))).max())
         if left <= pace.end:
-            # rounding errors add up in `rest`
-            slope = A.back(target - A.times(W)) - alpha * W
-            return W if is_enough(A, _relative_error(W, slope, alpha), 1.0) else None
+            return W
         if pace.is_too_slow(step, left):
             return None
         np.multiply(slope, weight, out=scaled)
@@ -212,9 +210,10 @@ def scaled_gradients(A, target, alpha):
     return None
 
 
-def _relative_error(W, slope, alpha):
-    """An upper bound of the relative errors of the columns of W; NaN or infinity where it is not known."""
-    return float((np.sqrt(_inner(slope, slope)) / (alpha * np.sqrt(_inner(W, W)))).max())
+def is_solved(A, target, alpha, W):
+    """Whether W has the least |A w - t|^2 + alpha |w|^2 of each target t, up to an error that is accepted."""
+    slope = A.back(target - A.times(W)) - alpha * W
+    return is_enough(A, np.sqrt(_inner(slope, slope)) / alpha, np.sqrt(_inner(W, W)))
 
 
 def _inner(X, Y):

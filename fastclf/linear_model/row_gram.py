@@ -10,7 +10,7 @@ lacks full rank, the eigenvectors are used.
 """
 
 import math
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -32,7 +32,7 @@ from .._threads import (
 )
 from ..sums.blocks import over_rows
 from ..sums.moments import mirrored
-from .block_gradients import Split, conjugate_block, is_enough, scaled_gradients
+from .block_gradients import Split, conjugate_block, is_enough, is_solved, scaled_gradients
 from .scores import linear_scores, products_with, transposed
 
 kernels = _simd.load("linear_model._elastic_net")
@@ -75,6 +75,9 @@ _STEPS = 20_000
 
 # Conjugate gradients are not tried if fewer steps than this take as long as a Cholesky factor.
 _FEW_STEPS = 8
+
+# Targets that span a space of at most this dimension, such as those of three classes, are solved one after the other.
+_FEW_TARGETS = 2
 
 # The numbers of multiplications in a product of dense matrices that take as long as one with an entry of sparse rows,
 # and as all that is done with each number of a matrix of products besides its Cholesky factor.
@@ -131,6 +134,7 @@ class Centred:
         """AA' V for a V of shape (n, k)."""
         return self.times(self.back(V))
 
+    @cached_property
     def square_lengths(self):
         """The squared length of each column; of one that hardly varies, that of its entries before they are centred."""
         turned, weight = self.turned, self.root[:, None] ** 2
@@ -490,7 +494,7 @@ def _by_conjugate_gradients(A, target, alpha, with_condition):
     limit = A.gradients_limit(target.shape[1])
     if limit < _FEW_STEPS:
         return None
-    w = scaled_gradients(A, target, alpha) if target.shape[1] == 1 else None
+    w = _by_scaled_gradients(A, target, alpha) if target.shape[1] <= 1 + _FEW_TARGETS else None
     if w is not None:
         start = A.square_times(_random(len(target))[:, None])[:, 0] if with_condition else None
         return Solution(w.T, A.shape[1], _condition(A, alpha, start) if with_condition else np.nan)
@@ -517,6 +521,25 @@ def _by_conjugate_gradients(A, target, alpha, with_condition):
     return None
 
 
+def _by_scaled_gradients(A, target, alpha):
+    """The weights, by a solution for each vector of a basis of the targets; None if that is likely to be slow."""
+    products = target.T @ target
+    if not 0 < np.trace(products) < np.inf:
+        return None
+    values, vectors = np.linalg.eigh(products)
+    kept = values > 1e-14 * values[-1]
+    if np.count_nonzero(kept) > _FEW_TARGETS:
+        return None
+    size, found = np.sqrt(values[kept]), []
+    for basis in (target @ (vectors[:, kept] / size)).T:
+        w = scaled_gradients(A, basis[:, None], alpha)
+        if w is None:
+            return None
+        found.append(w)
+    w = np.hstack(found) @ (size[:, None] * vectors[:, kept].T)
+    return w if is_solved(A, target, alpha, w) else None
+
+
 def _condition(A, alpha, start):
     if start is not None and not 0 < norm_of(start) < np.inf:
         start = None
@@ -528,7 +551,7 @@ def _by_gradients(A, target, alpha):
     n, d = A.shape
     if alpha > 0 and isinstance(A, Centred):
         w = scaled_gradients(A, target, alpha)
-        if w is not None:
+        if w is not None and is_solved(A, target, alpha, w):
             return Solution(w.T, d, np.inf)
     w, rest = np.zeros((d, target.shape[1])), target.copy()
     slope = A.back(rest)

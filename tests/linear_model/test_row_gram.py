@@ -90,9 +90,17 @@ def test_sparse_rows_without_an_entry_have_weights_of_zero():
 
 
 @pytest.mark.parametrize(
-    ("n_classes", "way"), [(2, "scaled_gradients"), (3, "conjugate_block"), (9, "conjugate_block")]
+    ("n_classes", "fit_intercept", "way"),
+    [
+        (2, True, "scaled_gradients"),
+        (2, False, "scaled_gradients"),
+        # the targets less their means span two dimensions
+        (3, True, "scaled_gradients"),
+        (3, False, "conjugate_block"),
+        (9, True, "conjugate_block"),
+        (9, False, "conjugate_block"),
+    ],
 )
-@pytest.mark.parametrize("fit_intercept", [True, False])
 def test_conjugate_gradients_have_the_weights_of_dense_rows(rng, monkeypatch, n_classes, way, fit_intercept):
     monkeypatch.setattr(row_gram, "_FEW", 0)
     monkeypatch.setattr(row_gram.Centred, "gradients_limit", lambda self, n_targets: 1000)
