@@ -121,10 +121,9 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
     factored. With a penalty and more columns than rows, conjugate gradients replace the factor where they are likely to
     be faster; the relative error of the weights is at most 5e-10 then (5e-8 if X is of float32). If X has more than
     12,000 rows and more than 12,000 columns, conjugate gradients are used, whose slope falls by 1e-13 where the penalty
-    is too small for such a bound. If most columns of such an X are side by side and no
-    row has two of them, as with the zeros and ones of a categorical column, they are eliminated if the others are at
-    most 128 (2048 if all are more than 1500): the time is that of a fit to the other columns. So are categories of a
-    TableClassifier.
+    is too small for such a bound. If most columns of such an X are side by side and no row has two of them, as with the
+    zeros and ones of a categorical column, they are eliminated if the others are at most 128 (2048 if all are more than
+    1500): the time is that of a fit to the other columns. So are categories of a TableClassifier.
 
     Memory beyond X: 64 MB or 8 d^2 bytes, whichever is more; with fewer rows than columns three float64 copies of X, or
     for a sparse X 32 m^2 bytes, where m is the smaller of n and d. If columns are eliminated: 400 MB at most.
