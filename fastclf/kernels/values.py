@@ -123,7 +123,7 @@ class Rows:
         """Compute the squared length |x|^2 of each row."""
         self.norm = np.empty(len(X))
         for start, stop in ranges(0, len(X), 1 + (1 << 20) * len(X) // self.size):
-            rows = X if stop - start == len(X) else X[start:stop]
+            rows = X[start:stop]
             if sparse:
                 squares = np.bincount(rows.row_numbers(), np.square(rows.data, dtype=np.float64), len(rows))
                 self.norm[start:stop] = squares
