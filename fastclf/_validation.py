@@ -403,7 +403,7 @@ def as_float64(value, name):
 
 @aside_for_many
 def as_sample_weight(sample_weight, n_samples, all_zero=False):
-    """sample_weight as an array of shape (n_samples,) in float64, finite and from 0 up; None stays None.
+    """sample_weight as an array of shape (n_samples,) in float64, from 0 up and of finite sum; None stays None.
 
     Without `all_zero`, weights that are all 0 are refused.
     """
@@ -430,6 +430,9 @@ def as_sample_weight(sample_weight, n_samples, all_zero=False):
         raise type(error)(f"sample_weight holds something that is not a number ({error}); numbers are wanted") from None
     if not (np.isfinite(weight) & (weight >= 0)).all():
         raise ValueError("sample_weight has an entry that is negative, NaN or infinite; weights from 0 up are wanted")
+    with np.errstate(over="ignore"):
+        if weight.sum() == np.inf:
+            raise ValueError("sample_weight has a sum beyond 1e308; smaller weights are wanted")
     if not all_zero:
         require_weight(weight)
     return weight

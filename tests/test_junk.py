@@ -1,6 +1,7 @@
 """For any value of a parameter, a method answers or refuses with one sentence of this library."""
 
 import copy
+import inspect
 import pickle
 import types
 
@@ -270,3 +271,14 @@ def test_the_share_explained_of_one_label_alone_is_as_in_scikit_learn():
 
 def test_a_table_is_not_taken_as_it_is():
     assert not FITTED["knn, table"]().takes_as_is(MIXED)
+
+
+def takes_weights(make):
+    return "sample_weight" in inspect.signature(make().fit).parameters
+
+
+@pytest.mark.parametrize("name", [name for name, (make, *_) in ESTIMATORS.items() if takes_weights(make)])
+def test_weights_whose_sum_is_beyond_float64_are_refused(name):
+    make, X, *y = ESTIMATORS[name]
+    with pytest.raises(ValueError, match="sum beyond 1e308; smaller weights are wanted"):
+        make().fit(X, *y[:1], sample_weight=np.full(len(y[0]), 1e308))
