@@ -15,10 +15,10 @@ import numpy as np
 
 from .._threads import aside_if_many, inner, norm_of
 
-# _ENDS: by the type of X, a round ends where the upper bound of the relative error of each target's weights is at most
-# this.
-# _ENOUGH: weights are accepted if an upper bound of their relative error, from residuals of A itself, is at most this
-# multiple of it.
+# _ENDS: the relative error of the weights, by the type of X, at which steps end: an upper bound of it, from residuals
+# that the steps update.
+# _ENOUGH: the factor by which the bound may be larger once it is computed from X itself, which has no rounding errors of
+# the steps; otherwise the weights are refused.
 _ENDS, _ENOUGH = {"float32": 1e-8, "float64": 1e-10}, 5
 
 # C has at most _COLUMNS columns, and the square of their number is at most the share _SHARE of the number of entries
@@ -51,7 +51,7 @@ def end_of(A):
 
 
 def is_enough(A, bounds, sizes):
-    """Whether weights of these norms are accepted, with these upper bounds of the norms of their errors."""
+    """Whether weights are accurate enough. sizes: their norms; bounds: upper bounds of the norms of their errors."""
     return bool(np.all(bounds <= _ENOUGH * end_of(A) * sizes))
 
 
@@ -140,6 +140,20 @@ class Pace:
         return step + np.log(left / self.end) / max(rate, 1e-9) > self.limit
 
 
+def basis_of(target):
+    """(B, C) with target = B C: an orthonormal basis of the span of the target's columns, and their coordinates in it.
+
+    B has no columns if the target is 0.
+    """
+    # a power of 2 makes no rounding errors; without it, squares of targets with large weights would overflow
+    unit = np.ldexp(1.0, np.frexp(np.abs(target).max())[1])
+    scaled = target / unit
+    values, vectors = np.linalg.eigh(scaled.T @ scaled)
+    kept = values > 1e-14 * values[-1]
+    size = np.sqrt(values[kept])
+    return scaled @ (vectors[:, kept] / size), size[:, None] * vectors[:, kept].T * unit
+
+
 def conjugate_block(split, target, sizes_of, limit):
     """An approximate solution Z of M Z = target by block conjugate gradients with the preconditioner F of `split`.
 
@@ -149,13 +163,12 @@ def conjugate_block(split, target, sizes_of, limit):
     of block conjugate gradients).
     """
     Z = np.zeros(target.shape)
-    # the first search directions are a basis of the span of the targets, because the targets may be linearly dependent
-    values, vectors = np.linalg.eigh(target.T @ target)
-    kept = values > 1e-14 * values[-1]
-    if not kept.any() or not values[-1] > 0:
+    # the first search directions are a basis, because the targets may be linearly dependent
+    basis, shares = basis_of(target)
+    if not basis.size:
         return Z
-    Q, FQ, more = _orthonormal(split, target @ (vectors[:, kept] / np.sqrt(values[kept])))
-    C = more @ (np.sqrt(values[kept])[:, None] * vectors[:, kept].T)
+    Q, FQ, more = _orthonormal(split, basis)
+    C = more @ shares
     P, FP, pace = FQ, Q, Pace(limit, split.end)
     for step in range(1, limit + 1):
         S = split.times(P, FP)
@@ -211,7 +224,7 @@ def scaled_gradients(A, target, alpha):
 
 
 def is_solved(A, target, alpha, W):
-    """Whether W has the least |A w - t|^2 + alpha |w|^2 of each target t, up to an error that is accepted."""
+    """Whether each column of W is the w of least |A w - t|^2 + alpha |w|^2 for its target t, accurately enough."""
     slope = A.back(target - A.times(W)) - alpha * W
     return is_enough(A, np.sqrt(_inner(slope, slope)) / alpha, np.sqrt(_inner(W, W)))
 

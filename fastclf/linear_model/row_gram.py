@@ -32,7 +32,7 @@ from .._threads import (
 )
 from ..sums.blocks import over_rows
 from ..sums.moments import mirrored
-from .block_gradients import Split, conjugate_block, is_enough, is_solved, scaled_gradients
+from .block_gradients import Split, basis_of, conjugate_block, is_enough, is_solved, scaled_gradients
 from .scores import linear_scores, products_with, transposed
 
 kernels = _simd.load("linear_model._elastic_net")
@@ -522,21 +522,16 @@ def _by_conjugate_gradients(A, target, alpha, with_condition):
 
 
 def _by_scaled_gradients(A, target, alpha):
-    """The weights, by a solution for each vector of a basis of the targets; None if that is likely to be slow."""
-    products = target.T @ target
-    if not 0 < np.trace(products) < np.inf:
+    """The weights, from a solution for each vector of a basis of the targets; None if that is likely to be slow."""
+    (basis, shares), found = basis_of(target), []
+    if not 0 < len(shares) <= _FEW_TARGETS:
         return None
-    values, vectors = np.linalg.eigh(products)
-    kept = values > 1e-14 * values[-1]
-    if np.count_nonzero(kept) > _FEW_TARGETS:
-        return None
-    size, found = np.sqrt(values[kept]), []
-    for basis in (target @ (vectors[:, kept] / size)).T:
-        w = scaled_gradients(A, basis[:, None], alpha)
+    for vector in basis.T:
+        w = scaled_gradients(A, vector[:, None], alpha)
         if w is None:
             return None
         found.append(w)
-    w = np.hstack(found) @ (size[:, None] * vectors[:, kept].T)
+    w = np.hstack(found) @ shares
     return w if is_solved(A, target, alpha, w) else None
 
 
