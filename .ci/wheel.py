@@ -43,7 +43,8 @@ def build(folder, source=ROOT):
     if sys.platform == "linux":
         repaired = raw / "repaired"
         tools = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-        repair = [sys.executable, "-m", "auditwheel", "repair", "-z", "9", "--wheel-dir", repaired, wheel]
+        repair = [sys.executable, "-m", "auditwheel", "repair", "--zip-compression-level", "9"]
+        repair += ["--wheel-dir", repaired, wheel]
         run(*repair, env=os.environ | {"PATH": tools})
         [wheel] = repaired.glob("*.whl")
     target = Path(folder, wheel.name)

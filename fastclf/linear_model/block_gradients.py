@@ -33,7 +33,8 @@ _STEEP = 1e6
 # eigenvalues, as with a small penalty, slow them down, but not those with F.
 _SCALED_STEPS = 64
 
-# Sums of squares from this number to its inverse have neither overflowed nor lost digits by underflow.
+# Conjugate gradients with scaled columns are not tried if a sum of squares is below this number or above its inverse,
+# as its terms may have underflowed or overflowed.
 _SAFE = 1e-200
 
 # _MEASURED: the number of steps before the rate of convergence is first measured, and between two measurements.

@@ -24,8 +24,8 @@ _LEAST_NORM = 1e-140
 # Rows are screened by inner products
 # _PRODUCT_QUERIES, _PRODUCTS: for at least so many queries and, by the type of X, so many multiplications;
 # _LEAST_COLUMNS, _MOST_COLUMNS: for at least and for fewer than so many columns, which `_product_screen.pxd` explains;
-# _PRODUCT_SHARES: by the least number of columns, if there are so many rows for each neighbour, as products need a
-# second heap, which many columns make cheap;
+# _PRODUCT_SHARES, pairs (columns, share): if there are at least `share` rows for each neighbour, in the first pair with
+# no more columns than X has; products need a second heap, whose time counts less with many columns;
 # _FLOAT_COLUMNS: for at least so many columns if X is of float32 and queries are not whole numbers, as differences of
 # float32 are as fast then;
 # _LARGEST_HALF: if half the squared norm of each query is smaller.

@@ -178,12 +178,12 @@ def product_sums(n_classes, d):
 
 
 def add_products(X, codes, weight, shift, start, stop, sums):
-    """Add the rows start to stop and the products of their columns to the sums of a block."""
+    """Add, to the `product_sums` of a block, the rows start to stop and the products of their columns."""
     kernels.add_products(*_dense_rows(X, codes, weight, shift, start, stop), *sums, 0, sums[1].shape[1])
 
 
 def _dense_rows(X, codes, weight, shift, start, stop):
-    """The rows start to stop as the first arguments of the compiled function, which takes dense rows."""
+    """The arguments of `kernels.add_products` that stand for the rows start to stop; sparse rows are made dense."""
     # only rows [start, stop) of a Csr are made dense; the first of them then has the index 0
     first, rows = (start, np.asarray(X[start:stop])) if isinstance(X, Csr) else (0, X)
     return rows, codes[first:], None if weight is None else weight[first:], shift, start - first, stop - first

@@ -94,7 +94,7 @@ def test_sparse_rows_without_an_entry_have_weights_of_zero():
     [
         (2, True, "scaled_gradients"),
         (2, False, "scaled_gradients"),
-        # the targets less their means span two dimensions
+        # the three targets, less their means, add up to 0, so that two solutions give the third
         (3, True, "scaled_gradients"),
         (3, False, "conjugate_block"),
         (9, True, "conjugate_block"),
