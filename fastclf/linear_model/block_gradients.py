@@ -17,7 +17,7 @@ from .._threads import aside_if_many, inner, norm_of
 
 # _ENDS: the relative error of the weights, by the type of X, at which steps end: an upper bound of it, from residuals
 # that the steps update.
-# _ENOUGH: the factor by which the bound may be larger once it is computed from X itself, which has no rounding errors of
+# _ENOUGH: the factor by which the bound may be larger once it is computed from X itself, without the rounding errors of
 # the steps; otherwise the weights are refused.
 _ENDS, _ENOUGH = {"float32": 1e-8, "float64": 1e-10}, 5
 
