@@ -24,7 +24,7 @@ from fastclf._csr import as_csr
 from fastclf._threads import Progress, aside, each_aside_if_many, map_rows, n_cpus, n_numbers, n_threads, ranges, run
 from fastclf.kernels.gamma import gamma_of
 from fastclf.linear_model import likelihood, ridge
-from fastclf.neighbors import search as neighbor_search
+from fastclf.neighbors import kdtree
 
 pytestmark = pytest.mark.once
 
@@ -167,7 +167,7 @@ def test_ranges_cover_everything_once_and_keep_their_limit():
 
 
 def test_many_python_threads_can_search_one_model(rng, monkeypatch):
-    monkeypatch.setattr(neighbor_search, "_THREAD_WORK", 0)
+    monkeypatch.setattr(kdtree, "_VISITS", 0)
     X = rng.standard_normal((3000, 4))
     model = NearestNeighbors(n_jobs=4).fit(X)
     expected = model.kneighbors(X[:200])[1]
@@ -189,7 +189,7 @@ def test_many_python_threads_can_search_one_model(rng, monkeypatch):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_forked_child_searches_with_threads_of_its_own(rng, monkeypatch):
-    monkeypatch.setattr(neighbor_search, "_THREAD_WORK", 0)
+    monkeypatch.setattr(kdtree, "_VISITS", 0)
     X = rng.standard_normal((3000, 4))
     model = NearestNeighbors(n_jobs=3).fit(X)
     expected = model.kneighbors(X[:300])[1]
@@ -285,8 +285,8 @@ def test_a_thread_that_outlives_the_main_one_still_searches():
     code = (
         "import threading, time, numpy as np\n"
         "from fastclf import NearestNeighbors\n"
-        "from fastclf.neighbors import search\n"
-        "search._THREAD_WORK = 0\n"
+        "from fastclf.neighbors import kdtree\n"
+        "kdtree._VISITS = 0\n"
         "X = np.random.default_rng(0).standard_normal((3000, 4))\n"
         "model = NearestNeighbors(n_jobs=2).fit(X)\n"
         "def late():\n"

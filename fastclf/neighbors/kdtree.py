@@ -31,8 +31,12 @@ _BLOCK_QUERIES = 1 << 15
 # leaves has at most 16 leaves of 32 rows.
 _FIRST_NODES = 64
 
-# Work of fewer multiply-adds than this runs on one thread, because waking a second thread takes longer.
+# A tree of fewer entries than this is built by one thread, because waking a second thread takes longer.
 _THREAD_WORK = 1 << 20
+
+# Likewise a search whose queries are estimated to visit fewer entries of rows than _VISITS; for each query and column
+# _QUERY of them stand for the time that does not depend on the number of rows.
+_VISITS, _QUERY = 40_000_000, 6000
 
 
 class LeafSort:
@@ -247,9 +251,8 @@ class Tree(Scan):
         """Cut the queries into blocks that fit into `memory` MB: (number of threads, [(start, stop) of each block])."""
         (n, d), n_queries = self.X.shape, len(search.queries)
         bytes_per_query += 64 + d * (24 if search.queries.dtype == self.X.dtype else 64)
-        # an estimate of the number of rows that are visited for a query, from which the number of threads is chosen
-        visited = min(n, 64 * 3 ** min(d, 30))
-        threads = min(n_threads(search.n_jobs), n_queries) if n_queries * visited * d >= _THREAD_WORK else 1
+        visited = _QUERY + min(n, 64 * 2 ** min(d, 30))
+        threads = min(n_threads(search.n_jobs), n_queries) if n_queries * visited * d >= _VISITS else 1
         most = int(max(1, min(_BLOCK_QUERIES, memory * 1e6 / threads / bytes_per_query)))
         n_blocks = ceil(n_queries / most)
         if threads > 1:

@@ -275,7 +275,7 @@ def test_threads_batches_memory_and_levels_change_no_bit(rng, metric, dtype, mon
     tree = Tree(X, make_metric(metric, 3))
     expected = nearest(Scan(X, tree.metric), Q, 6)
     near = within(Scan(X, tree.metric), Q, 0.3)
-    monkeypatch.setattr(kdtree, "_THREAD_WORK", 0)
+    monkeypatch.setattr(kdtree, "_VISITS", 0)
     for limits in ({"n_jobs": 1}, {"n_jobs": 2}, {"n_jobs": 7}, {"n_jobs": 2, "memory": 0.02}):
         assert_same(nearest(tree, Q, 6, **limits), expected)
         for got, want in zip(within(tree, Q, 0.3, **limits), near):
