@@ -367,7 +367,7 @@ def test_wrong_data_are_refused():
     X = [[0.0], [1.0]]
     for fit, message in [
         (lambda: DecisionTreeClassifier().fit(X, [0, 1], [0, 0]), "sample_weight is zero for every row"),
-        (lambda: DecisionTreeClassifier().fit(X, [0, 1], [1e308, 1e308]), "the largest weight of a row is 1e.308; one"),
+        (lambda: DecisionTreeClassifier().fit(X, [0, 1], [1e307, 1e307]), "the largest weight of a row is 1e.307; one"),
         (lambda: DecisionTreeRegressor().fit(X, [0, 1], [0, 1e-320]), "the largest weight of a row is 9.99989e-321"),
         (lambda: DecisionTreeRegressor().fit(X, [1e308, -1e308]), "whose squares overflow"),
         (lambda: DecisionTreeClassifier(class_weight={7: 1}).fit(X, [0, 1]), "class_weight has 7, which is no class"),
