@@ -51,9 +51,10 @@ _TRIED_STEPS, _START, _NS, _CACHED = (4, 12), 2e7, (0.75, 0.1, 1.5, 40, 400), 1 
 _HINGE_EPOCHS = 12
 
 # With the squared hinge and at least _TALL rows for each column, coordinate descent goes on after its first epoch only
-# if at most the share _FEW_SUPPORTS of the rows have alpha > 0. Alpha has no upper bound then, so that few rows leave
-# the epochs where more are support vectors. With fewer rows, Newton's method alone may take hundreds of steps to find
-# the rows with alpha > 0; where such steps are short, as for _SMALL_WORK, it is taken for the sake of its precision.
+# if at most the share _FEW_SUPPORTS of the rows have alpha > 0, and after its second one only if no more have it than
+# after the first. Alpha has no upper bound then, so that few rows leave the epochs where more are support vectors. With
+# fewer rows, Newton's method alone may take hundreds of steps to find the rows with alpha > 0; where such steps are
+# short, as for _SMALL_WORK, it is taken for the sake of its precision.
 _FEW_SUPPORTS, _TALL = 0.1, 8
 
 # The most multiplications in a matrix of second derivatives for which the compiled solver of small problems, which has
@@ -71,7 +72,7 @@ _THREAD_WORK = 1 << 20
 
 # The hyperplanes for dense rows of at most this number of numbers are found one after the other, as most of their steps
 # are so short that threads would wait for the interpreter.
-_FEW_NUMBERS = 1 << 22
+_FEW_NUMBERS = 1 << 21
 
 
 class LinearSVC(WarmPath, SparsifiableClassifier, shortcuts=True):
@@ -636,13 +637,17 @@ class Plane:
         most, found = min(_EPOCHS, self.model.max_iter), None
         descent = self._descent(self.tol, rng, most, _visits(problem))
         if problem.squared and not self.few_rows:
-            descent.max_iter = 1
-            found = yield from descent.solve(problem)
             n, D = problem.n, problem.d + 1
-            many = np.count_nonzero(found.alpha) > _FEW_SUPPORTS * n
-            if found.violation > self.tol and many and (n >= _TALL * D or n * D**2 <= _SMALL_WORK):
-                # the compiled solver of small problems needs no start
-                return found if self.small is None else None
+            is_tall = n >= _TALL * D
+            few = _FEW_SUPPORTS * n
+            for epoch in (1, 2) if is_tall else (1,):
+                descent.max_iter, descent.stopped = epoch, self.called_off
+                found = yield from descent.solve(problem, found)
+                supports = np.count_nonzero(found.alpha)
+                if found.violation > self.tol and supports > few and (is_tall or n * D**2 <= _SMALL_WORK):
+                    # the compiled solver of small problems needs no start
+                    return found if self.small is None else None
+                few = supports
             descent.max_iter, descent.stopped = most, self.called_off
         found = yield from descent.solve(problem, found)
         self.n_iter = descent.n_iter
