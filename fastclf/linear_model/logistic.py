@@ -8,7 +8,7 @@ from .._csr import as_rows
 from .._exceptions import warn
 from .._labels import as_labels, class_factors
 from .._state_table import Array, declare
-from .._threads import Progress, map_rows, n_threads
+from .._threads import Progress, n_threads
 from .._validation import (
     described,
     require_choice,
@@ -26,7 +26,7 @@ from .minimisers import (
     newton_points,
     quasi_newton_points,
 )
-from .scores import SparsifiableClassifier, as_dense, in_order_for
+from .scores import SparsifiableClassifier, as_dense, in_order_for, shares_of
 from .sparse_row_space import SparseRowSpace, fits_sparse_row_space, is_safe
 from .warm_path import WarmPath
 
@@ -317,36 +317,15 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
         free = self.solver not in ("gradient", "liblinear") and not self.warm_start
         return free and strength[0] > 0 and strength[1] == 0 and fits_sparse_row_space(shape, size, n_outputs)
 
-    def _softmax_scores(self, X):
-        """A score for each class, shifted for each row so that its largest score is 0."""
-        return map_rows(_below_largest, self._asked_scores(X))
-
     def predict_proba(self, X):
         """Probability of each class, of shape (n_samples, n_classes), in the order of `classes_`."""
-        return map_rows(_shares, self._softmax_scores(X))
+        return shares_of(self._asked_scores(X), n_jobs=self.n_jobs)
 
     def predict_log_proba(self, X):
         """Logarithm of `predict_proba`, finite also where that is rounded to 0."""
         if "predict_proba" in self._own_methods:
             return np.log(self.predict_proba(X))
-        return map_rows(_log_shares, self._softmax_scores(X))
-
-
-def _below_largest(scores):
-    """Scores (n, K) minus the largest one of each row; a single column gets one of zeros before it."""
-    if scores.shape[1] == 1:
-        scores = np.hstack([np.zeros_like(scores), scores])
-    return scores - scores.max(axis=1, keepdims=True)
-
-
-def _shares(scores):
-    shares = np.exp(scores)
-    shares /= shares.sum(axis=1, keepdims=True)
-    return shares
-
-
-def _log_shares(scores):
-    return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+        return shares_of(self._asked_scores(X), log=True, n_jobs=self.n_jobs)
 
 
 def is_native(X):

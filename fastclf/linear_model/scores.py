@@ -199,6 +199,19 @@ def over_parts(write, X, out, work, n_jobs=None):
     over_rows(write_range, X, work, n_jobs)
 
 
+def shares_of(scores, log=False, n_jobs=None):
+    """exp(scores), divided by its sum over the classes, of shape (n, K), or the logarithm; `scores` may be overwritten.
+
+    A single column of scores gets one of zeros before it.
+    """
+    if scores.shape[1] == 1:
+        scores = map_rows(lambda part: np.hstack([np.zeros_like(part), part]), scores)
+    scores = np.ascontiguousarray(scores)
+    # an exponential takes about as long as 8 multiplications
+    over_rows(lambda start, stop: kernels.shares(scores, start, stop, log), scores, 8, n_jobs)
+    return scores
+
+
 def linear_codes(X, coef, intercept, n_jobs=None, owner=None):
     """The same class codes as chosen(linear_scores(...)), without an array of all scores."""
     coef, intercept = _prepared(coef, intercept)

@@ -7,7 +7,7 @@ from .._estimator import only_if
 from .._exceptions import warn
 from .._labels import as_labels
 from .._state_table import Array, Value, declare
-from .._threads import Progress, aside_if_many, map_rows
+from .._threads import Progress, aside_if_many
 from .._validation import (
     as_array,
     as_unchecked_matrix,
@@ -16,7 +16,7 @@ from .._validation import (
     require_finite,
     require_number,
 )
-from ..linear_model.scores import LinearClassifier, counted, in_order_for
+from ..linear_model.scores import LinearClassifier, counted, in_order_for, shares_of
 from ..sums.blocks import added
 from ..sums.class_sums import class_count_spans
 from ..sums.moments import class_moments, moment_bounds
@@ -257,17 +257,12 @@ class NearestCentroid(LinearClassifier):
     @only_if(_is_euclidean)
     def predict_proba(self, X):
         """Posterior probabilities of shape (n_samples, n_classes): the softmax of the scores, as in scikit-learn."""
-        return map_rows(np.exp, self.predict_log_proba(X))
+        return shares_of(self._scores(X))
 
     @only_if(_is_euclidean)
     def predict_log_proba(self, X):
         """Logarithms of `predict_proba`."""
-        return map_rows(_log_shares, self._scores(X))
-
-
-def _log_shares(scores):
-    scores = scores - scores.max(axis=1, keepdims=True)
-    return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+        return shares_of(self._scores(X), log=True)
 
 
 def _is_uniform(prior):

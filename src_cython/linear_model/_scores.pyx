@@ -11,15 +11,15 @@
 #
 # A row with NaN or infinity has no finite score, as 0 * inf is NaN. The functions return the number of scores that are
 # not finite, so that X needs no separate check.
-from cython cimport cdivision, floating
+from cython cimport floating
 from libc.math cimport cos, fabs
 
 from _csr cimport csr_of, csr_t
-from _exp cimport cos_of_moderate, exp_of_negative
+from _exp cimport cos_of_moderate
 from _model cimport model_t, score_double_f, score_float_f
+from _shares cimport exp_of, to_shares
 from _vector cimport (
-    LANES_D, abs_d, at_most_d, fmadd_d, is_number, largest_d, max_d, prefetch, require, spread_d, sum_d,
-    unless_positive, vec_d, widen,
+    LANES_D, abs_d, at_most_d, fmadd_d, largest_d, max_d, prefetch, require, spread_d, sum_d, vec_d, widen,
 )
 from _winner cimport winner
 from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
@@ -558,11 +558,17 @@ def cosines(const double[:, ::1] angles, double length, floating[:, ::1] out):
         write_cosines(x + i, size - i, length, to + i)
 
 
-@cdivision(True)  # the debug build's check for division by zero is off: it does not compile for SIMD vectors
+def shares(double[:, ::1] scores, Py_ssize_t start, Py_ssize_t stop, bint log_wanted):
+    """Convert the scores of rows to shares of the classes, or to logarithms of shares, in place."""
+    require(0 <= start <= stop <= scores.shape[0] and scores.shape[1] > 0)
+    if start < stop:
+        with nogil:
+            to_shares(&scores[0, 0], scores.shape[1], start, stop, log_wanted)
+
+
 cdef inline vec_d gaussian(vec_d product, vec_d square, vec_d gamma) noexcept nogil:
     """exp(-gamma max(0, square - 2 product)): 0 below exp(-708), and NaN if the difference is NaN."""
-    cdef vec_d x = -gamma * max_d(spread_d(0), fmadd_d(spread_d(-2), product, square)), known = is_number(x)
-    return unless_positive(exp_of_negative(x), spread_d(-708) - x) * (known / known)
+    return exp_of(-gamma * max_d(spread_d(0), fmadd_d(spread_d(-2), product, square)))
 
 
 def gaussians(double[:, ::1] products, const double[::1] squares, double gamma):

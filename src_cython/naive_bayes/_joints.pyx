@@ -21,6 +21,7 @@ from _finite cimport all_finite
 from naive_bayes._gaussian_leave_one_out cimport gaussians_t, left_out_t, leave_out_rows
 from _model cimport bayes_t, model_t, normalise_f, score_double_f, score_float_f
 from _numbers cimport real, row_of, rows_at, rows_of, rows_t
+from _shares cimport to_shares
 from _status cimport FASTCLF_BAD_VALUE, FASTCLF_OK
 from _vector cimport (
     LANES_D, at_most_d, fmadd_d, larger, largest_d, lowest_bit, require, spread_d, sum_d, vec_d,
@@ -344,27 +345,6 @@ cdef void logs_of_absence_of(
         i += LANES_D
 
 
-# Convert log joints, log P(x, class), to posterior probabilities or their logarithms, in place; if all classes are
-# impossible, they get the same probability.
-cdef void normalise_rows(
-    double* joint, Py_ssize_t n_classes, Py_ssize_t start, Py_ssize_t stop, bint log_wanted
-) noexcept nogil:
-    cdef Py_ssize_t i, k
-    cdef double high, total
-    cdef double* row
-    for i in range(start, stop):
-        row = joint + i * n_classes
-        high = row[0]
-        for k in range(1, n_classes):
-            high = max(high, row[k])
-        total = 0
-        for k in range(n_classes):
-            row[k] = 0 if high == -INFINITY else row[k] - high
-            total += exp(row[k])
-        for k in range(n_classes):
-            row[k] = row[k] - log(total) if log_wanted else exp(row[k]) / total
-
-
 cdef void decide_rows(
     const double* joint, Py_ssize_t n_classes, Py_ssize_t start, Py_ssize_t stop, int32_t* code
 ) noexcept nogil:
@@ -546,7 +526,7 @@ def logs_of_absence(const double[:, ::1] log_there, double[:, ::1] out=None):
 def normalise(double[:, ::1] joint, Py_ssize_t start, Py_ssize_t stop, bint log_wanted):
     """Convert log joints, log P(x, class), to posterior probabilities or their logarithms, in place."""
     with nogil:
-        normalise_rows(&joint[0, 0], joint.shape[1], start, stop, log_wanted)
+        to_shares(&joint[0, 0], joint.shape[1], start, stop, log_wanted)
 
 
 def decide(const double[:, ::1] joint, Py_ssize_t start, Py_ssize_t stop, int32_t[::1] code):
@@ -682,7 +662,7 @@ cdef int joint_rows(
 
 cdef score_float_f _joint_floats = joint_rows[float]
 cdef score_double_f _joint_doubles = joint_rows[double]
-cdef normalise_f _normalise = normalise_rows
+cdef normalise_f _normalise = to_shares
 ADDRESSES = {
     "score_f": <size_t> _joint_floats, "score_d": <size_t> _joint_doubles, "normalise": <size_t> _normalise,
 }

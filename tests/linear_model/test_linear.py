@@ -133,6 +133,40 @@ def test_gaussians_of_products_are_those_of_distances_wherever_they_are(rng, lev
         np.testing.assert_allclose(one, wanted, rtol=1e-12)
 
 
+@pytest.mark.parametrize("level", _simd.available())
+@pytest.mark.parametrize("n_classes", [1, 2, 3, 5, 8, 11, 64, 511, 512, 513, 1100])
+@pytest.mark.parametrize("log_wanted", [False, True])
+def test_shares_are_exponentials_divided_by_their_sum(rng, level, n_classes, log_wanted):
+    kernels = _simd.load("linear_model._scores", level)
+    Z = rng.standard_normal((300, n_classes)) * 10.0 ** rng.integers(-3, 4, (300, 1))
+    Z[rng.random(Z.shape) < 0.1] = -np.inf
+    Z[0], Z[1], Z[2] = -np.inf, 1e308, np.linspace(-740, 0, n_classes)
+    above = np.where(np.isneginf(Z).all(axis=1, keepdims=True), 0.0, Z)
+    above = (above - above.max(axis=1, keepdims=True)).astype(np.longdouble)
+    wanted = above - np.log(np.exp(above).sum(axis=1, keepdims=True))
+    found = Z.copy()
+    kernels.shares(found, 0, 300, log_wanted)
+    if log_wanted:
+        np.testing.assert_allclose(found, wanted, rtol=1e-14, atol=1e-14)
+    else:
+        np.testing.assert_allclose(found, np.exp(wanted), rtol=2e-13, atol=1e-307)
+        np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-14)
+    for start, stop in [(0, 1), (7, 8), (100, 137), (299, 300)]:
+        alone = Z[start:stop].copy()
+        kernels.shares(alone, 0, stop - start, log_wanted)
+        assert alone.tobytes() == found[start:stop].tobytes(), "the rows around a row change no bit"
+
+
+@pytest.mark.parametrize("level", _simd.available())
+@pytest.mark.parametrize("log_wanted", [False, True])
+def test_shares_of_a_row_with_nan_are_nan(level, log_wanted):
+    for n_classes in (1, 2, 9, 600):
+        Z = np.zeros((3, n_classes))
+        Z[1, -1] = np.nan
+        _simd.load("linear_model._scores", level).shares(Z, 0, 3, log_wanted)
+        assert np.isnan(Z[1]).all() and not np.isnan(Z[[0, 2]]).any()
+
+
 def test_of_equal_scores_the_first_class_wins_and_zero_is_the_first():
     X = np.array([[1.0], [2.0]])
     assert linear_codes(X, np.array([[1.0], [2.0], [2.0]]), np.zeros(3)).tolist() == [1, 1]
