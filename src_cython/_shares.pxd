@@ -21,16 +21,17 @@ cdef inline void exps_of(const double* x, Py_ssize_t n, double* out) noexcept no
     """Write exp(x) of n numbers x <= 0; the place of a number changes no bit."""
     cdef Py_ssize_t i = 0, k
     cdef double lanes[LANES_D]
-    while i + LANES_D <= n:
-        (<vec_d*> (out + i))[0] = exp_of((<const vec_d*> (x + i))[0])
+    (<vec_d*> lanes)[0] = spread_d(0)
+    while i < n:
+        if i + LANES_D <= n:
+            (<vec_d*> (out + i))[0] = exp_of((<const vec_d*> (x + i))[0])
+        else:
+            for k in range(n - i):
+                lanes[k] = x[i + k]
+            (<vec_d*> lanes)[0] = exp_of((<const vec_d*> lanes)[0])
+            for k in range(n - i):
+                out[i + k] = lanes[k]
         i += LANES_D
-    if i < n:
-        (<vec_d*> lanes)[0] = spread_d(0)
-        for k in range(n - i):
-            lanes[k] = x[i + k]
-        (<vec_d*> lanes)[0] = exp_of((<const vec_d*> lanes)[0])
-        for k in range(n - i):
-            out[i + k] = lanes[k]
 
 
 cdef inline double sum_of(const double* x, Py_ssize_t n) noexcept nogil:
@@ -63,34 +64,21 @@ cdef inline void subtract_largest(double* x, Py_ssize_t n) noexcept nogil:
         x[k] = 0 if largest == -INFINITY else x[k] - largest
 
 
-cdef inline double sum_of_exps(const double* x, Py_ssize_t n) noexcept nogil:
-    """The sum of exp(x) of n numbers x <= 0."""
-    cdef double part[SHARES]
-    cdef double total = 0
-    cdef Py_ssize_t first = 0, size
-    while first < n:
-        size = min(<Py_ssize_t> SHARES, n - first)
-        exps_of(x + first, size, part)
-        total += sum_of(part, size)
-        first += size
-    return total
-
-
 @cython.cdivision(True)
 cdef inline void subtract_logs_of_sums(double* x, Py_ssize_t n_rows, Py_ssize_t n) noexcept nogil:
     """Subtract log(sum of exp(x)) from the n numbers x <= 0 of each row; they are at most SHARES, or of one row."""
     cdef double part[SHARES]
     cdef double total[SHARES + LANES_D]
     cdef vec_d known
-    cdef Py_ssize_t i, k
-    if n_rows * n <= SHARES:
-        exps_of(x, n_rows * n, part)
+    cdef Py_ssize_t i, k, size, first = 0
+    for i in range(n_rows + LANES_D):
+        total[i] = i >= n_rows
+    while first < n_rows * n:
+        size = min(<Py_ssize_t> SHARES, n_rows * n - first)
+        exps_of(x + first, size, part)
         for i in range(n_rows):
-            total[i] = sum_of(part + i * n, n)
-    else:
-        total[0] = sum_of_exps(x, n)
-    for i in range(LANES_D):
-        total[n_rows + i] = 1
+            total[i] += sum_of(part + i * n, min(n, size))
+        first += size
     i = 0
     while i < n_rows:
         known = is_number((<vec_d*> (total + i))[0])
