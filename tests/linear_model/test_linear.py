@@ -164,7 +164,8 @@ def test_shares_of_a_row_with_nan_are_nan(level, log_wanted):
         Z = np.zeros((3, n_classes))
         Z[1, -1] = np.nan
         _simd.load("linear_model._scores", level).shares(Z, 0, 3, log_wanted)
-        assert np.isnan(Z[1]).all() and not np.isnan(Z[[0, 2]]).any()
+        assert np.isnan(Z[1]).all()
+        assert not np.isnan(Z[[0, 2]]).any()
 
 
 def test_of_equal_scores_the_first_class_wins_and_zero_is_the_first():
