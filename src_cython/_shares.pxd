@@ -105,7 +105,7 @@ cdef inline void to_shares(
             subtract_logs_of_sums(rows, size, n_classes)
         else:
             exps_of(rows, size * n_classes, rows)
-            for i in range(size):
+            for _ in range(size):
                 total = sum_of(rows, n_classes)
                 for k in range(n_classes):
                     rows[k] /= total

@@ -54,8 +54,9 @@ _HINGE_EPOCHS = 12
 # if at most the share _FEW_SUPPORTS of the rows have alpha > 0, and after its second one only if no more have it than
 # after the first. Alpha has no upper bound then, so that few rows leave the epochs where more are support vectors. With
 # fewer rows, Newton's method alone may take hundreds of steps to find the rows with alpha > 0; where such steps are
-# short, as for _SMALL_WORK, it is taken for the sake of its precision.
-_FEW_SUPPORTS, _TALL = 0.1, 8
+# short, as for _SMALL_WORK, it is taken for the sake of its precision. Where there are fewer dense rows, the epochs end
+# at the violation _ROUGH, from where a few of Newton's steps lead to the solution.
+_FEW_SUPPORTS, _TALL, _ROUGH = 0.1, 8, 2.0
 
 # The most multiplications in a matrix of second derivatives for which the compiled solver of small problems, which has
 # no start-up, is faster than coordinate descent.
@@ -649,6 +650,8 @@ class Plane:
                     return found if self.small is None else None
                 few = supports
             descent.max_iter, descent.stopped = most, self.called_off
+            if not is_tall and not isinstance(problem.X, Csr):
+                descent.tol = max(self.tol, _ROUGH)
         found = yield from descent.solve(problem, found)
         self.n_iter = descent.n_iter
         return found

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._threads import inner, norm_of, ranges
+from .._csr import Csr
+from .._threads import inner, large_product, norm_of, ranges
 from .dual_newton import compiled as systems
 from .dual_newton import factorise
 from .soft_margin import added, kernels
@@ -38,6 +39,9 @@ _ENOUGH = 0.9
 # _FIRST_ROWS: the number of rows of a Cholesky factor in the first call of compiled code, before any call was timed.
 # _LARGE: from this number of rows on, threads share the factor.
 _FIRST_ROWS, _LARGE = 256, 256
+# A Newton step for at least _LARGE columns of dense rows solves a system of as many numbers as rows with
+# 0 < alpha < cost if these are at most this share of the columns.
+_ROWS_PER_COLUMN = 0.5
 # The most lengths that a line search tries.
 _TRIALS = 40
 
@@ -169,12 +173,19 @@ class ProximalNewton:
         while True:
             gradient = w - v
             before, weight = weight, np.where((alpha > 0) & (alpha < most), gain, 0)
-            change = weight - before
-            if np.count_nonzero(change) < np.count_nonzero(weight):
-                products = products + problem.products(change)
+            rows = np.flatnonzero(weight)
+            if len(rows) <= _ROWS_PER_COLUMN * len(w) and problem.d >= _LARGE and not isinstance(problem.X, Csr):
+                direction = yield from _step_by_rows(problem, rows, gain[rows], gradient)
+                weight = np.zeros(problem.n)  # those of the matrix, of which there is none now
             else:
-                products = problem.products(weight)
-            direction = yield from _solve(products, gradient, problem.threads)
+                change = weight - before
+                if np.count_nonzero(change) < len(rows):
+                    products = products + problem.products(change)
+                else:
+                    products = problem.products(weight)
+                matrix = products.copy()
+                np.einsum("ii->i", matrix)[:] += 1
+                direction = -(yield from _solved(matrix, gradient, problem.threads))
             fall = inner(gradient, direction)
             if not fall < 0 or self.stopped:
                 break
@@ -244,15 +255,27 @@ def _clipped(problem, alpha, h, z):
     return np.clip(_centre(problem, alpha, gain) + gain * z, 0, problem.most)
 
 
-def _solve(products, gradient, threads):
-    """A generator: the Newton step -(I + products)^-1 gradient, by a Cholesky factor, scaled to unit diagonal."""
-    matrix = products.copy()
-    diagonal = np.einsum("ii->i", matrix)
-    diagonal += 1
-    scale = 1 / np.sqrt(diagonal)
+def _step_by_rows(problem, rows, gain, gradient):
+    """A generator: the Newton step -(I + A' diag(gain) A)^-1 gradient, where the rows of A are the listed dense ones.
+
+    It is A'u - gradient with (diag(1 / gain) + A A') u = A gradient, a system of as many numbers as there are rows.
+    """
+    A = np.full((len(rows), problem.d + 1), problem.bias, np.float64)
+    A[:, :-1] = problem.X[rows]
+    matrix = large_product(A, A.T)
+    np.einsum("ii->i", matrix)[:] += 1 / gain
+    # sums by BLAS would ignore n_jobs
+    u = yield from _solved(matrix, np.einsum("ij,j->i", A, gradient), problem.threads)
+    return np.einsum("ij,i->j", A, u) - gradient
+
+
+def _solved(matrix, right, threads):
+    """A generator: the solution of a system with a positive definite matrix, which it scales to unit diagonal and
+    factorises in place."""
+    scale = 1 / np.sqrt(np.einsum("ii->i", matrix))
     matrix *= scale
     matrix *= scale[:, None]
-    x = -scale * gradient
+    x = scale * right
     if len(x) >= _LARGE:
         yield from factorise(matrix, threads)
         systems.solve(matrix, x[None])

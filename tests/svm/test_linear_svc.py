@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fastclf import LinearSVC, load, save
 from fastclf._csr import as_csr
 from fastclf.sums import blocks
-from fastclf.svm import linear_svc, small_planes, soft_margin
+from fastclf.svm import linear_svc, proximal_newton, small_planes, soft_margin
 
 pytestmark = pytest.mark.levels
 
@@ -659,3 +659,36 @@ def test_rows_hardly_more_than_columns_end_at_the_optimum_without_a_warning(rng,
     assert model.violation_ <= 1e-4
     assert model.duality_gap_ <= 1e-3 * model.primal_objective_
     assert objective(model, X, y, 0.01) == pytest.approx(model.primal_objective_)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("scaling", [1, None])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_steps_by_rows_and_steps_by_columns_find_the_same_plane(rng, monkeypatch, loss, scaling, dtype):
+    X, _ = noisy(rng, 700, 400, dtype)
+    y = X[:, :9].sum(axis=1) > 0.4
+    taken = []
+
+    def step(problem, rows, *arguments):
+        taken.append(len(rows))
+        return (yield from by_rows(problem, rows, *arguments))
+
+    by_rows = proximal_newton._step_by_rows
+    monkeypatch.setattr(proximal_newton, "_step_by_rows", step)
+    monkeypatch.setattr(linear_svc, "_LEAST_DESCENT_TOL", 1)
+    found = {}
+    for share in (-1, 2):
+        monkeypatch.setattr(proximal_newton, "_ROWS_PER_COLUMN", share)
+        found[share] = LinearSVC(loss=loss, intercept_scaling=scaling, tol=1e-6).fit(X, y)
+        assert bool(taken) == (share > 0)
+        assert found[share].violation_ <= 1e-6
+    np.testing.assert_allclose(found[2].coef_, found[-1].coef_, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(found[2].intercept_, found[-1].intercept_, rtol=0, atol=1e-5)
+
+
+def test_threads_change_no_bit_of_steps_by_rows(rng):
+    X, _ = noisy(rng, 800, 420)
+    y = np.argmax(X[:, :4], axis=1)
+    one, two = (LinearSVC(n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2))
+    assert one.coef_.tobytes() == two.coef_.tobytes()
+    assert one.n_iter_ == two.n_iter_
