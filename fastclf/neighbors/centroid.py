@@ -227,13 +227,16 @@ class NearestCentroid(LinearClassifier):
     def _discriminants(self, X):
         """Scores of classes, 2 log(prior) - distance^2, in within-class standard deviations (Hastie et al., 18.2)."""
         scale = np.where(self.within_class_std_dev_ > 0, self.within_class_std_dev_, 1)
-        scores = np.empty((len(X), len(self.classes_)))
+        scores, off = np.empty((len(X), len(self.classes_))), np.empty(X.shape)
         with np.errstate(divide="ignore"):
             prior = 2 * np.log(self.class_prior_)
         for k, centroid in enumerate(self.centroids_):
-            off = (X - centroid) / scale
-            distance = (off**2).sum(axis=1) if self.metric == "euclidean" else np.abs(off).sum(axis=1) ** 2
-            scores[:, k] = prior[k] - distance
+            np.subtract(X, centroid, out=off)
+            off /= scale
+            if self.metric == "euclidean":
+                scores[:, k] = prior[k] - np.einsum("ij,ij->i", off, off)
+            else:
+                scores[:, k] = prior[k] - np.abs(off, out=off).sum(axis=1) ** 2
         return scores
 
     def _scores(self, X):
