@@ -32,6 +32,9 @@ _SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga")
 # The number of entries in a block of rows that is made dense, or multiplied by eigenvectors, in one step.
 _BLOCK_NUMBERS = 1 << 20
 
+# The number of residuals of rows that are left out in a block of rows, which fit a cache.
+_FOUND_NUMBERS = 1 << 17
+
 
 class RidgeCoefficients(Coefficients):
     """In a table of state: coefficients that have no first axis if there are two classes."""
@@ -500,7 +503,8 @@ def _residuals_left_out(rows, target, root, alphas, intercept, n_jobs):
             [(_, _, A)] = _centred(rows[start:stop], centre, root[start:stop], stop - start)
             return aside_if_many(V.size, np.matmul, A, V)
 
-    size = max(1, _BLOCK_NUMBERS // max(len(values), d if n > d else 1))
+    widest, found = max(len(values), d if n > d else 1), len(alphas) * r.shape[1]
+    size = max(1, min(_BLOCK_NUMBERS // widest, _FOUND_NUMBERS // found))
     for start in range(0, n, size):
         stop = min(start + size, n)
         Z = rotated(start, stop)
