@@ -48,7 +48,7 @@ cdef inline double sum_of(const double* x, Py_ssize_t n) noexcept nogil:
 
 
 cdef inline void subtract_largest(double* x, Py_ssize_t n) noexcept nogil:
-    """Subtract the largest of n numbers from all; if all are -infinity, they become 0."""
+    """Subtract the largest of n numbers from all; if that is -infinity, all but NaN become 0."""
     cdef double most[4]
     cdef double largest
     cdef Py_ssize_t i = 0, k
@@ -61,12 +61,15 @@ cdef inline void subtract_largest(double* x, Py_ssize_t n) noexcept nogil:
         most[k] = max(most[k], x[i + k])
     largest = max(max(most[0], most[1]), max(most[2], most[3]))
     for k in range(n):
-        x[k] = 0 if largest == -INFINITY else x[k] - largest
+        x[k] = 0 if largest == -INFINITY and x[k] == x[k] else x[k] - largest
 
 
 @cython.cdivision(True)
 cdef inline void subtract_logs_of_sums(double* x, Py_ssize_t n_rows, Py_ssize_t n) noexcept nogil:
-    """Subtract log(sum of exp(x)) from the n numbers x <= 0 of each row; they are at most SHARES, or of one row."""
+    """Subtract log(sum of exp(x)) from the n numbers x <= 0 of each row.
+
+    There are at most SHARES numbers if there is more than one row.
+    """
     cdef double part[SHARES]
     cdef double total[SHARES + LANES_D]
     cdef vec_d known

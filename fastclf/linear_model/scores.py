@@ -202,7 +202,7 @@ def over_parts(write, X, out, work, n_jobs=None):
 def shares_of(scores, log=False, n_jobs=None):
     """exp(scores), divided by its sum over the classes, of shape (n, K), or the logarithm; `scores` may be overwritten.
 
-    A single column of scores gets one of zeros before it.
+    A single column of scores gets one of zeros before it. If all scores of a row are -infinity, its shares are equal.
     """
     if scores.shape[1] == 1:
         scores = map_rows(lambda part: np.hstack([np.zeros_like(part), part]), scores)
@@ -289,6 +289,11 @@ class ScoreClassifier(Classifier):
         if "decision_function" not in self._own_methods:
             return self._scores(X)
         scores = np.array(self.decision_function(X), np.float64)
+        if scores.ndim not in (1, 2) or (scores.ndim == 2 and not scores.shape[1]):
+            raise ValueError(
+                f"decision_function gave an array of shape {scores.shape}; (n_samples,) or (n_samples, n_classes) is"
+                " wanted"
+            )
         return scores[:, None] if scores.ndim == 1 else scores
 
     def _chosen(self, X):

@@ -7,7 +7,7 @@ from .._estimator import only_if
 from .._exceptions import warn
 from .._labels import as_labels
 from .._state_table import Array, Value, declare
-from .._threads import Progress, aside_if_many
+from .._threads import Progress, aside_if_many, map_rows
 from .._validation import (
     as_array,
     as_unchecked_matrix,
@@ -260,12 +260,14 @@ class NearestCentroid(LinearClassifier):
     @only_if(_is_euclidean)
     def predict_proba(self, X):
         """Posterior probabilities of shape (n_samples, n_classes): the softmax of the scores, as in scikit-learn."""
-        return shares_of(self._scores(X))
+        if "predict_log_proba" in self._own_methods:
+            return map_rows(np.exp, self.predict_log_proba(X))
+        return shares_of(self._scores(X), n_jobs=self.n_jobs)
 
     @only_if(_is_euclidean)
     def predict_log_proba(self, X):
         """Logarithms of `predict_proba`."""
-        return shares_of(self._scores(X), log=True)
+        return shares_of(self._scores(X), log=True, n_jobs=self.n_jobs)
 
 
 def _is_uniform(prior):

@@ -25,7 +25,7 @@ from .coordinate_descent import LEARNERS, Descent
 from .crammer_singer import Machine
 from .crammer_singer import solve as joint_descent
 from .l1_margin import L1Newton, columns_for
-from .proximal_newton import ProximalNewton
+from .proximal_newton import ProximalNewton, gain_is_limited
 from .soft_margin import Problem, Proof, square_norms
 
 # _NEWTON_SIZE: the most columns for Newton's method, which factorises a matrix of that size. Data with more columns
@@ -52,11 +52,13 @@ _HINGE_EPOCHS = 12
 
 # With the squared hinge and at least _TALL rows for each column, coordinate descent goes on after its first epoch only
 # if at most the share _FEW_SUPPORTS of the rows have alpha > 0, and after its second one only if no more have it than
-# after the first. Alpha has no upper bound then, so that few rows leave the epochs where more are support vectors. With
-# fewer rows, Newton's method alone may take hundreds of steps to find the rows with alpha > 0; where such steps are
-# short, as for _SMALL_WORK, it is taken for the sake of its precision. Where there are fewer dense rows, the epochs end
-# at the violation _ROUGH, from where a few of Newton's steps lead to the solution.
-_FEW_SUPPORTS, _TALL, _ROUGH = 0.1, 8, 2.0
+# after the first, or at most the share _FEW_GROWN. Alpha has no upper bound then, so that few rows leave the epochs
+# where more are support vectors.
+# With fewer than _TALL rows for each column, Newton's method alone may take hundreds of steps to find the rows with
+# alpha > 0; where such steps are short, as for _SMALL_WORK, it is taken for the sake of its precision. Otherwise, if the
+# rows are dense, the epochs end at the violation _ROUGH, from where a few of Newton's steps lead to the solution.
+# Where rows are so long that the gain of these steps is limited, they are no substitute for epochs.
+_FEW_SUPPORTS, _FEW_GROWN, _TALL, _ROUGH = 0.1, 0.025, 8, 2.0
 
 # The most multiplications in a matrix of second derivatives for which the compiled solver of small problems, which has
 # no start-up, is faster than coordinate descent.
@@ -72,7 +74,7 @@ _FEWEST_TOGETHER = 3
 _THREAD_WORK = 1 << 20
 
 # The hyperplanes for dense rows of at most this number of numbers are found one after the other, as most of their steps
-# are so short that threads would wait for the interpreter.
+# are so short that threads would wait for the interpreter; twice as many gain a tenth.
 _FEW_NUMBERS = 1 << 21
 
 
@@ -640,17 +642,18 @@ class Plane:
         if problem.squared and not self.few_rows:
             n, D = problem.n, problem.d + 1
             is_tall = n >= _TALL * D
-            few = _FEW_SUPPORTS * n
-            for epoch in (1, 2) if is_tall else (1,):
+            few, needs_descent = _FEW_SUPPORTS * n, gain_is_limited(problem)
+            for epoch in (1, 2) if is_tall and most > 1 and not needs_descent else (1,):
                 descent.max_iter, descent.stopped = epoch, self.called_off
                 found = yield from descent.solve(problem, found)
                 supports = np.count_nonzero(found.alpha)
                 if found.violation > self.tol and supports > few and (is_tall or n * D**2 <= _SMALL_WORK):
+                    self.n_iter = descent.n_iter
                     # the compiled solver of small problems needs no start
-                    return found if self.small is None else None
-                few = supports
+                    return found if self.small is None or self.called_off else None
+                few = max(supports, _FEW_GROWN * n)
             descent.max_iter, descent.stopped = most, self.called_off
-            if not is_tall and not isinstance(problem.X, Csr):
+            if not (is_tall or needs_descent or isinstance(problem.X, Csr)):
                 descent.tol = max(self.tol, _ROUGH)
         found = yield from descent.solve(problem, found)
         self.n_iter = descent.n_iter

@@ -1,4 +1,4 @@
-"""The soft-margin hyperplane by Newton's method, which is the fastest method for rows of few columns.
+"""The soft-margin hyperplane by Newton's method, the fastest one for rows of few columns or few support vectors.
 
 The dual variables are a function of the hyperplane: alpha_i = centre_i + gain_i z_i, clipped to [0, most_i]. Newton's
 method with an exact line search finds the w with w = sum_i alpha_i y_i x_i, the minimum of a piecewise quadratic
@@ -37,10 +37,10 @@ _IDLE = 4
 # The fit ends if an upper bound of the violation is at most this share of `tol`; the rest of `tol` is for rounding.
 _ENOUGH = 0.9
 # _FIRST_ROWS: the number of rows of a Cholesky factor in the first call of compiled code, before any call was timed.
-# _LARGE: from this number of rows on, threads share the factor.
+# _LARGE: a factor of at least so many rows is shared by threads.
 _FIRST_ROWS, _LARGE = 256, 256
-# A Newton step for at least _LARGE columns of dense rows solves a system of as many numbers as rows with
-# 0 < alpha < cost if these are at most this share of the columns.
+# With at least _LARGE columns of dense rows, a Newton step solves a system of as many numbers as there are rows with
+# 0 < alpha < cost, if these are at most this share of the columns.
 _ROWS_PER_COLUMN = 0.5
 # The most lengths that a line search tries.
 _TRIALS = 40
@@ -234,6 +234,11 @@ def _violation(problem, w, z, alpha, gap):
     return 2 * float(max(rise, fall) + shift + gap * _reach(problem))
 
 
+def gain_is_limited(problem):
+    """Whether rounding limits the gain that squared losses have, so that steps may not reach the solution."""
+    return 2 * problem.cost.max() * _reach(problem) ** 2 > _MOST_GAIN
+
+
 def _gain(problem, h):
     """The gain, the derivative of alpha by z = 1 - margin: cost / h (squared losses: 2 cost), limited by rounding."""
     gain = 2 * problem.cost if problem.squared else problem.cost / h
@@ -264,7 +269,7 @@ def _step_by_rows(problem, rows, gain, gradient):
     A[:, :-1] = problem.X[rows]
     matrix = large_product(A, A.T)
     np.einsum("ii->i", matrix)[:] += 1 / gain
-    # sums by BLAS would ignore n_jobs
+    # sums that BLAS shares among threads would ignore n_jobs; a product of matrices is worth that
     u = yield from _solved(matrix, np.einsum("ij,j->i", A, gradient), problem.threads)
     return np.einsum("ij,i->j", A, u) - gradient
 

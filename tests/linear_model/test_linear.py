@@ -159,13 +159,36 @@ def test_shares_are_exponentials_divided_by_their_sum(rng, level, n_classes, log
 
 @pytest.mark.parametrize("level", _simd.available())
 @pytest.mark.parametrize("log_wanted", [False, True])
-def test_shares_of_a_row_with_nan_are_nan(level, log_wanted):
-    for n_classes in (1, 2, 9, 600):
+@pytest.mark.parametrize("others", [0, -np.inf])
+def test_shares_of_a_row_with_nan_are_nan(level, log_wanted, others):
+    for n_classes, place in [(1, 0), (2, 0), (2, 1), (9, 8), (600, 5)]:
         Z = np.zeros((3, n_classes))
-        Z[1, -1] = np.nan
+        Z[1] = others
+        Z[1, place] = np.nan
         _simd.load("linear_model._scores", level).shares(Z, 0, 3, log_wanted)
         assert np.isnan(Z[1]).all()
         assert not np.isnan(Z[[0, 2]]).any()
+
+
+@pytest.mark.parametrize("shape", [(), (4, 0), (4, 2, 1)])
+def test_wrong_scores_of_a_users_decision_function_get_a_sentence(shape):
+    class Own(LogisticRegression):
+        def decision_function(self, X):
+            return np.zeros(shape)
+
+    model = Own().fit(np.eye(4), [0, 1, 0, 1])
+    for method in ("predict", "predict_proba", "predict_log_proba"):
+        with pytest.raises(ValueError, match="decision_function gave an array of shape"):
+            getattr(model, method)(np.eye(4))
+
+
+def test_probabilities_of_centroids_are_those_of_a_users_logarithms():
+    class Own(NearestCentroid):
+        def predict_log_proba(self, X):
+            return np.log(np.tile([0.25, 0.75], (len(X), 1)))
+
+    model = Own().fit([[0.0], [1.0]], [0, 1])
+    np.testing.assert_allclose(model.predict_proba([[3.0], [4.0]]), [[0.25, 0.75]] * 2)
 
 
 def test_of_equal_scores_the_first_class_wins_and_zero_is_the_first():

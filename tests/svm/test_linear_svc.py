@@ -692,3 +692,26 @@ def test_threads_change_no_bit_of_steps_by_rows(rng):
     one, two = (LinearSVC(n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2))
     assert one.coef_.tobytes() == two.coef_.tobytes()
     assert one.n_iter_ == two.n_iter_
+
+
+@pytest.mark.parametrize(("n", "d", "factor"), [(700, 400, 1e5), (700, 400, 1e6), (4500, 500, 1e6)])
+def test_one_long_row_keeps_no_plane_from_its_optimum(rng, n, d, factor):
+    X = rng.standard_normal((n, d))
+    y = X[:, :9].sum(axis=1) > 0.4 if n < 1000 else rng.random(n) > 0.5
+    X[:, 0] += 0 if n < 1000 else np.where(y, 6, -6)
+    X[0] *= factor
+    model = LinearSVC().fit(X, y)
+    assert model.violation_ <= 1e-4
+    assert model.duality_gap_ <= 1e-3 * model.primal_objective_
+
+
+def test_steps_are_counted_and_max_iter_is_kept_where_epochs_come_first(rng):
+    X, y = rng.standard_normal((5000, 500)), rng.random(5000) > 0.5
+    X[:, 0] += np.where(y, 8, -8)
+    called = []
+    stopped = LinearSVC(callback=lambda step, total, violation: called.append(step) or step >= 2).fit(X, y)
+    assert stopped.n_iter_ == len(called) == 2
+    X[:, 0] = np.where(y, 3000, -3000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        assert LinearSVC(max_iter=1).fit(X, y).n_iter_ == 1
