@@ -55,8 +55,8 @@ _HINGE_EPOCHS = 12
 # after the first, or at most the share _FEW_GROWN. Alpha has no upper bound then, so that few rows leave the epochs
 # where more are support vectors.
 # With fewer than _TALL rows for each column, Newton's method alone may take hundreds of steps to find the rows with
-# alpha > 0; where such steps are short, as for _SMALL_WORK, it is taken for the sake of its precision. Otherwise, if the
-# rows are dense, the epochs end at the violation _ROUGH, from where a few of Newton's steps lead to the solution.
+# alpha > 0; where such steps are short, as for _SMALL_WORK, it is taken for the sake of its precision. Otherwise, of
+# dense rows, the epochs end at the violation _ROUGH, from where a few of Newton's steps lead to the solution.
 # Where rows are so long that the gain of these steps is limited, they are no substitute for epochs.
 _FEW_SUPPORTS, _FEW_GROWN, _TALL, _ROUGH = 0.1, 0.025, 8, 2.0
 
