@@ -82,8 +82,10 @@ LIGHTER = {
     "svm._smo",
 }
 
-# The kernels that copies of loops for each value of a condition make larger by a tenth, but not faster.
+# The kernels that copies of loops and functions, for each value of a condition or argument, make larger by a tenth, but
+# not faster.
 UNSPLIT = {"neighbors._scan", "tree._grow"}
+UNSPLIT_FLAGS = ["-fno-unswitch-loops", "-fno-ipa-cp-clone", "-fno-split-paths"]
 
 # The kernels of codes, which products of bytes make faster.
 CODES = {"neighbors._cells_build", "neighbors._cells_search", "neighbors._code_scan"}
@@ -243,7 +245,7 @@ class BuildExtensions(build_ext):
             lighter = {name: ["-O2"] for name in names if len(levels) > 1 and not extra.get(name)}
             lighter |= {f"{name}{LEVELS[level][0]}": ["-O2"] for level in levels for name in LIGHTER & LEVELS[level][2]}
             lighter["_memoryviews"] = ["-O1"]
-            unsplit = [flag for flag in ["-fno-unswitch-loops"] if self.takes([flag])]
+            unsplit = [flag for flag in UNSPLIT_FLAGS if self.takes([flag])]
             for name in (f"{name}{LEVELS[level][0]}" for level in levels for name in UNSPLIT):
                 lighter[name] = lighter.get(name, []) + unsplit
         left_out = {f"{name}{suffix}" for suffix, _, kernels in LEVELS.values() for name in kernels} - set(extra)
