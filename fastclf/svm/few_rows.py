@@ -24,6 +24,16 @@ _SHARE, _LEAST_ROWS, _SMALL_SHARE, _STEPS = 16, 128, 4, 16
 # _TIMES d rows or _LARGE rows at least, since the rows of a pair that is given up are computed again.
 _FEWEST, _TIMES, _LARGE = 256, 8, 512
 
+# A pair is given up if its violation, which is 2 before the first step, is above the second number when so many rows of
+# its kernel matrix have been computed: it would need many more.
+_TRIAL = 64, 1.0
+
+# With more columns than rows, and a linear kernel, two classes that lie apart often have two dozen support vectors, and
+# the violation of classes that overlap rises at first. They are tried from _WIDE_FEWEST rows on if at least _WIDE_ROWS
+# rows of the kernel matrix may be computed, which are at most one in _WIDE_SHARE, take up to _WIDE_STEPS steps for each
+# of these, and are given up by _WIDE_TRIAL.
+_WIDE_FEWEST, _WIDE_ROWS, _WIDE_SHARE, _WIDE_STEPS, _WIDE_TRIAL = 128, 32, 3, 64, (8, 2.0)
+
 # _CALL, _VISITS: the most multiplications, and the most visits of rows by steps, for a pair in one call of compiled
 # code, so that it takes less than 0.1 s. They limit the number of rows that are computed.
 # _TOGETHER: pairs are added to a call while its pairs take fewer multiplications.
@@ -100,26 +110,29 @@ def solve(pairs, cache_bytes, status):
     if not isinstance(gram, Gram) or gram.X.indptr is not None or problem.nu > 0 or len(problem.Cs) > 1:
         return
     d, sizes = gram.X.n_columns, np.diff(problem.starts)
-    fewest = max(_FEWEST, d, min(_LARGE, _TIMES * d))
+    wide = len(problem.pairs) == 1 and gram.kernel.name == "linear" and len(problem.rows) < d
+    fewest = _WIDE_FEWEST if wide else max(_FEWEST, d, min(_LARGE, _TIMES * d))
     # with warm_start, the kernel rows of all coefficients of the last fit might be needed
     if np.sort(sizes)[-2:].sum() < fewest or (status == UNSOLVED and found.coef.any()):
         return
     room = _MEMORY * cache_bytes / gram.dtype.itemsize
     listed = np.array(problem.pairs)
     n_rows = sizes[listed].sum(axis=1)
-    most = _most_rows(np.maximum(n_rows, 1), d)
+    wanted = n_rows // _WIDE_SHARE if wide else np.minimum(_LEAST_ROWS, n_rows // _SMALL_SHARE)
+    most = _most_rows(np.maximum(n_rows, 1), d, wanted)
     taken = (-(-sizes // gram.wide) * gram.wide * d)[listed].sum(axis=1)
     tried = np.flatnonzero(
         (found.status[0] == status)
         & (n_rows >= fewest)
         & (sizes[listed] > 0).all(axis=1)
-        & (most >= _wanted_rows(n_rows))
+        & (most >= (_WIDE_ROWS if wide else wanted))
         & (np.maximum(taken, most * (n_rows + PAD)) <= room)
     )
     if not len(tried):
         return
     numbers = np.column_stack([listed, np.arange(len(listed)), most])
     n, n_values = int(n_rows[tried].max()), int((most * (n_rows + PAD))[tried].max())
+    steps, trial = (_WIDE_STEPS, _WIDE_TRIAL) if wide else (_STEPS, _TRIAL)
     threads = int(min(pairs.threads, len(tried), room / n_values))
     classes = np.unique(listed[tried])
     fits = (-(-sizes[classes] // gram.wide)).sum() * gram.wide * d <= room
@@ -131,7 +144,7 @@ def solve(pairs, cache_bytes, status):
             if pairs.watch.stopped:
                 return
             panels = shared or Panels(problem, gram, listed[some[0]])
-            compiled.solve_by_few_rows(found, panels, numbers[some], work, _STEPS)
+            compiled.solve_by_few_rows(found, panels, numbers[some], work, steps, *trial)
             for p in some:
                 pairs.tell(p)
             yield
@@ -159,11 +172,6 @@ def _calls(tried, work):
     return np.split(tried, 1 + np.flatnonzero(np.diff(calls)))
 
 
-def _wanted_rows(n):
-    """The number of rows of the kernel matrix without which pairs of n rows are not tried."""
-    return np.minimum(_LEAST_ROWS, n // _SMALL_SHARE)
-
-
-def _most_rows(n, d):
-    """The most rows of the kernel matrix that are computed for pairs of n rows of d columns."""
-    return np.minimum(np.maximum(_wanted_rows(n), n // _SHARE), np.minimum(_CALL // (n * d), _VISITS // (_STEPS * n)))
+def _most_rows(n, d, wanted):
+    """The most rows of the kernel matrix that are computed for pairs of n rows of d columns, of the number `wanted`."""
+    return np.minimum(np.maximum(wanted, n // _SHARE), np.minimum(_CALL // (n * d), _VISITS // (_STEPS * n)))

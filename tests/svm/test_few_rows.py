@@ -119,14 +119,32 @@ def test_the_violation_and_the_gap_hold_for_kernel_values_in_float64(rng, solved
 
 @pytest.mark.levels
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("lie_apart", [True, False])
+def test_two_classes_of_fewer_rows_than_columns_have_the_machine_of_the_whole_matrix(
+    rng, solved, monkeypatch, lie_apart, dtype
+):
+    y = rng.integers(0, 2, 300)
+    X = rng.standard_normal((300, 20)) + (2 * y[:, None] if lie_apart else 0)
+    X = (X @ rng.standard_normal((20, 700)) + 0.3 * rng.standard_normal((300, 700))).astype(dtype)
+    model = SVC(kernel="linear", tol=1e-5).fit(X, y)
+    assert len(solved) == lie_apart
+    assert model.violation_ <= 1e-5
+    monkeypatch.setattr(few_rows, "solve", lambda pairs, cache_bytes, status: None)
+    other = SVC(kernel="linear", tol=1e-5).fit(X, y)
+    np.testing.assert_allclose(model.dual_objective_, other.dual_objective_, rtol=1e-4)
+    np.testing.assert_allclose(model.decision_function(X), other.decision_function(X), rtol=0, atol=1e-3)
+
+
+@pytest.mark.levels
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_small_pairs_in_one_call_have_the_bits_of_pairs_in_a_call_each(rng, solved, monkeypatch, dtype):
     X, y = apart(rng, 2000, 7, 5, dtype)
     calls, compiled = [], few_rows.compiled.solve_by_few_rows
 
     class Watched:
-        def solve_by_few_rows(self, found, panels, numbers, work, steps):
+        def solve_by_few_rows(self, found, panels, numbers, *others):
             calls.append(len(numbers))
-            compiled(found, panels, numbers, work, steps)
+            compiled(found, panels, numbers, *others)
 
     monkeypatch.setattr(few_rows, "compiled", Watched())
     together = SVC(n_jobs=1).fit(X, y)
