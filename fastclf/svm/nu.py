@@ -8,9 +8,8 @@ from .smo import steps_for
 
 # _LEAST_MARGIN: violations are measured in units of the margin. The unit is at least the product of three factors: this
 # share, the mean squared distance of the rows from the first row in the kernel's feature space, and the sum of alpha
-# over one class; `_within.pxd` uses the same unit.
-# _NO_MARGIN: a fit with a margin below that least unit is given up when the violation is this share of the unit.
-_LEAST_MARGIN, _NO_MARGIN = 1e-6, 0.1
+# over one class; `_within.pxd` uses the same unit. A fit is given up when both the margin and the violation are below it.
+_LEAST_MARGIN = 1e-6
 
 # A fit is given up after this number of rounds of steps that do not change the last digit of the objective, or of
 # checks that find no progress.
@@ -105,7 +104,7 @@ def solve(dual, steps, limits, report=None):
         if fresh and progress.ends(gap, dual.square()) and gap > goal:
             ended, dual.reason = True, _ROUNDED
         fresh = False
-        ended = ended or (margin < dual.least_margin and gap <= _NO_MARGIN * dual.least_margin)
+        ended = ended or (margin < dual.least_margin and gap <= dual.least_margin)
         if gap <= goal or ended or dual.n_steps >= limits.max_iter:
             if steps.has_left_out():
                 yield from steps.restore(dual)

@@ -17,7 +17,7 @@ from svm._few_rows cimport SIDE_BY_SIDE, descend_on_few, few_t, kernel_row, pane
 from svm._shrinking cimport add_row, limits_t, scratch_t, solve
 from svm._steps cimport entry, find_ends, row_of
 from svm._within cimport (
-    LEAST_MARGIN, NO_MARGIN, centre, fill_within, margin_of, product, row_of_class, share_of, to_margin,
+    LEAST_MARGIN, centre, fill_within, margin_of, product, row_of_class, share_of, to_margin,
 )
 from _vector cimport LANES_D, LANES_F, require, transpose_4_by_4_d, transpose_4_by_4_f, vec, vec_d, vec_f
 
@@ -291,7 +291,7 @@ cdef signed char go_on_within(
         if not gap > goal:
             many = n_steps[0] - position.earlier > MANY_STEPS * d.n
             return DOUBTFUL if is_doubtful(pairs, d, goal) or many else SOLVED
-        if limits.steps <= 0 or (margin.r < margin.least and gap <= NO_MARGIN * margin.least):
+        if limits.steps <= 0 or (margin.r < margin.least and gap <= margin.least):
             return STOPPED
         if limits.looks <= 0:
             return UNSOLVED

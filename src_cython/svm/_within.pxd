@@ -24,11 +24,9 @@ cdef extern from *:
     """
     #define APART 1e300         /* added to f to exclude the rows of the other class; all |f| are smaller */
     #define LEAST_MARGIN 1e-6   /* the least margin, over (mean squared distance of rows * sum of alpha in a class) */
-    #define NO_MARGIN 0.1       /* a smaller margin is given up at this violation, in units of the least margin */
     """
     const double APART
     const double LEAST_MARGIN
-    const double NO_MARGIN
 
 # For the positive and the negative class, the smallest gradient of a row whose variable may rise and the largest
 # gradient of a row whose variable may fall; infinite if the class has no such row.

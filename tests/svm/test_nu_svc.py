@@ -10,7 +10,7 @@ import reference_svm as reference
 from conftest import seconds_to_obey_ctrl_c
 from scipy.sparse import csr_array
 from sklearn import svm as peer
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, make_blobs
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, make_blobs, make_classification
 from sklearn.preprocessing import StandardScaler
 
 import fastclf
@@ -187,6 +187,16 @@ def test_a_nu_that_leaves_no_margin_is_told_of(rng):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert np.isfinite(NuSVC(nu=0.5).fit(same, [0, 1] * 3).decision_function(same)).all()
+
+
+@pytest.mark.parametrize("n", [600, 5000])
+def test_classes_that_leave_no_margin_are_given_up_when_the_violation_is_as_small_as_no_margin(n):
+    X, y = make_classification(n, 8, n_informative=4, flip_y=0.1, class_sep=0.7, random_state=0)
+    with pytest.warns(UserWarning, match="at so small a nu the classes leave no margin"):
+        model = NuSVC(nu=0.05).fit(X, y)
+    assert model.fit_status_ == 1
+    assert 1e-2 < model.violation_ < 5
+    assert model.score(X, y) > 0.6
 
 
 def test_a_hundred_classes_with_words_for_labels():
