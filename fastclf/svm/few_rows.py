@@ -24,15 +24,14 @@ _SHARE, _LEAST_ROWS, _SMALL_SHARE, _STEPS = 16, 128, 4, 16
 # _TIMES d rows or _LARGE rows at least, since the rows of a pair that is given up are computed again.
 _FEWEST, _TIMES, _LARGE = 256, 8, 512
 
-# A pair is given up if its violation, which is 2 before the first step, is above the second number when so many rows of
-# its kernel matrix have been computed: it would need many more.
-_TRIAL = 64, 1.0
-
-# With more columns than rows, and a linear kernel, two classes that lie apart often have two dozen support vectors, and
-# the violation of classes that overlap rises at first. They are tried from _WIDE_FEWEST rows on if at least _WIDE_ROWS
-# rows of the kernel matrix may be computed, which are at most one in _WIDE_SHARE, take up to _WIDE_STEPS steps for each
-# of these, and are given up by _WIDE_TRIAL.
-_WIDE_FEWEST, _WIDE_ROWS, _WIDE_SHARE, _WIDE_STEPS, _WIDE_TRIAL = 128, 32, 3, 64, (8, 2.0)
+# Two classes with fewer rows than columns have other limits. With a linear kernel, those that lie apart often have two
+# dozen support vectors, and their kernel values take long.
+# _FEWEST_WIDE: the fewest rows of both classes.
+# _WIDE_SHARE, _WIDE_ROWS: at most one in _WIDE_SHARE rows of the kernel matrix is computed; if the other limits allow
+# fewer than _WIDE_ROWS rows, none is.
+# _WIDE_STEPS: the most steps for each of these rows.
+# _FEW_NEARER: classes lie apart if at most this share of their rows is nearer to the mean of the other class.
+_FEWEST_WIDE, _WIDE_SHARE, _WIDE_ROWS, _WIDE_STEPS, _FEW_NEARER = 128, 3, 32, 64, 0.01
 
 # _CALL, _VISITS: the most multiplications, and the most visits of rows by steps, for a pair in one call of compiled
 # code, so that it takes less than 0.1 s. They limit the number of rows that are computed.
@@ -103,23 +102,26 @@ def solve(pairs, cache_bytes, status):
     """Solve those pairs of a `SmallPairs`, also large ones, that few rows of their kernel matrices are enough for.
 
     status: UNSOLVED, or DOUBTFUL for pairs that float32 has solved. Whether a pair is tried, and its solution, depend
-    on its own rows only.
+    on its own rows only, and on whether there are other classes if it has fewer rows than columns.
     """
     problem, gram, found = pairs.problem, pairs.gram, pairs.found
     # panels are dense, and sparse rows may have too many columns for that
     if not isinstance(gram, Gram) or gram.X.indptr is not None or problem.nu > 0 or len(problem.Cs) > 1:
         return
     d, sizes = gram.X.n_columns, np.diff(problem.starts)
-    wide = len(problem.pairs) == 1 and gram.kernel.name == "linear" and len(problem.rows) < d
-    fewest = _WIDE_FEWEST if wide else max(_FEWEST, d, min(_LARGE, _TIMES * d))
     # with warm_start, the kernel rows of all coefficients of the last fit might be needed
-    if np.sort(sizes)[-2:].sum() < fewest or (status == UNSOLVED and found.coef.any()):
+    if status == UNSOLVED and found.coef.any():
+        return
+    wide = _is_wide(problem, gram) and _lie_apart(problem, gram)
+    fewest = _FEWEST_WIDE if wide else max(_FEWEST, d, min(_LARGE, _TIMES * d))
+    if np.sort(sizes)[-2:].sum() < fewest:
         return
     room = _MEMORY * cache_bytes / gram.dtype.itemsize
     listed = np.array(problem.pairs)
     n_rows = sizes[listed].sum(axis=1)
+    steps = _WIDE_STEPS if wide else _STEPS
     wanted = n_rows // _WIDE_SHARE if wide else np.minimum(_LEAST_ROWS, n_rows // _SMALL_SHARE)
-    most = _most_rows(np.maximum(n_rows, 1), d, wanted)
+    most = _most_rows(np.maximum(n_rows, 1), d, wanted, steps)
     taken = (-(-sizes // gram.wide) * gram.wide * d)[listed].sum(axis=1)
     tried = np.flatnonzero(
         (found.status[0] == status)
@@ -132,7 +134,6 @@ def solve(pairs, cache_bytes, status):
         return
     numbers = np.column_stack([listed, np.arange(len(listed)), most])
     n, n_values = int(n_rows[tried].max()), int((most * (n_rows + PAD))[tried].max())
-    steps, trial = (_WIDE_STEPS, _WIDE_TRIAL) if wide else (_STEPS, _TRIAL)
     threads = int(min(pairs.threads, len(tried), room / n_values))
     classes = np.unique(listed[tried])
     fits = (-(-sizes[classes] // gram.wide)).sum() * gram.wide * d <= room
@@ -144,7 +145,7 @@ def solve(pairs, cache_bytes, status):
             if pairs.watch.stopped:
                 return
             panels = shared or Panels(problem, gram, listed[some[0]])
-            compiled.solve_by_few_rows(found, panels, numbers[some], work, steps, *trial)
+            compiled.solve_by_few_rows(found, panels, numbers[some], work, steps)
             for p in some:
                 pairs.tell(p)
             yield
@@ -172,6 +173,35 @@ def _calls(tried, work):
     return np.split(tried, 1 + np.flatnonzero(np.diff(calls)))
 
 
-def _most_rows(n, d, wanted):
-    """The most rows of the kernel matrix that are computed for pairs of n rows of d columns, of the number `wanted`."""
-    return np.minimum(np.maximum(wanted, n // _SHARE), np.minimum(_CALL // (n * d), _VISITS // (_STEPS * n)))
+def _most_rows(n, d, wanted, steps):
+    """The most rows of the kernel matrix that are computed for pairs of n rows of d columns.
+
+    wanted: this number if no other limit is smaller. steps: the most steps for each of these rows.
+    """
+    return np.minimum(np.maximum(wanted, n // _SHARE), np.minimum(_CALL // (n * d), _VISITS // (steps * n)))
+
+
+def _is_wide(problem, gram):
+    """Whether there are two classes with enough rows, but fewer than columns, and a linear kernel."""
+    is_linear = len(problem.pairs) == 1 and gram.kernel.name == "linear"
+    return is_linear and _FEWEST_WIDE <= len(problem.rows) < gram.X.n_columns
+
+
+def _lie_apart(problem, gram):
+    """Whether hardly any row of two classes is nearer to the other class's mean than to that of its own class.
+
+    What the row x itself adds to its product with the mean of n rows, |x|^2 / n, does not count. A product that
+    overflows is not finite, and the row then counts as nearer to the other mean.
+    """
+    X, norm = gram.X.matrix, gram.X.norm
+    first, second = (problem.class_rows(c) for c in problem.pairs[0])
+    if min(len(first), len(second)) < 2:
+        return False
+    weight = np.zeros(len(X), X.dtype)
+    weight[first], weight[second] = 1 / len(first), -1 / len(second)
+    with np.errstate(all="ignore"):
+        score = np.einsum("ij,j->i", X, np.einsum("i,ij->j", weight, X)).astype(np.float64)
+        score -= (score[first].mean() + score[second].mean()) / 2
+        # half of: the squared distance from the other class's mean minus that from the own one
+        apart = np.concatenate([score[first] - norm[first] / len(first), -score[second] - norm[second] / len(second)])
+    return np.count_nonzero(~(apart > 0)) <= _FEW_NEARER * len(apart)

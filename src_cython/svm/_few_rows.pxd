@@ -13,6 +13,9 @@ from _vector cimport LANES_D, LANES_F, fmadd, spread, vec, vec_d, vec_f
 
 cdef enum:
     SIDE_BY_SIDE = 8    # the number of SIMD vectors in each line of a panel
+    # a pair is given up if its violation, which is 2 before the first step, is still above 1 when this number of rows
+    # of its kernel matrix has been computed: it would need many more
+    TRIAL = 64
 
 # Pointers to the arrays of a `few_rows.Panels`, and its numbers; kernels only read these arrays. All are float or all
 # double.
@@ -34,8 +37,6 @@ ctypedef struct few_t:
     const double* norm_b       # (n_b,): |x|^2 of the rows of class b
     Py_ssize_t ld              # the number of entries from one known row to the next
     Py_ssize_t n, most         # the number of known rows, and the most that may be computed
-    Py_ssize_t trial           # the number of known rows with which a pair is given up if its violation is still
-    double trial_violation     # above this
     void* K                    # (most, ld), float or double: the known rows, padded by zeros; written
     int64_t* places            # (n_a + n_b,): where each row is among the known rows; -1: it is not known
     void* x                    # (d,), float or double: scratch space for a row
@@ -127,9 +128,9 @@ cdef inline Py_ssize_t descend_on_few(
     cdef double t
     cdef bint tried = False
     while step < most and ends.most - ends.least > tol:
-        if s.n >= s.trial and not tried:
+        if s.n >= TRIAL and not tried:
             tried = True
-            if ends.most - ends.least > s.trial_violation:
+            if ends.most - ends.least > 1:
                 break
         i = ends.at
         Ki = kernel_row(s, i, like)

@@ -499,16 +499,13 @@ cdef panels_t as_panels(panels):
     return out
 
 
-def solve_by_few_rows(
-    pairs, panels, const int64_t[:, ::1] numbers, work, Py_ssize_t steps, Py_ssize_t trial, double trial_violation
-):
+def solve_by_few_rows(pairs, panels, const int64_t[:, ::1] numbers, work, Py_ssize_t steps):
     """Solve those pairs of a list, from their coefficients, that few rows of their kernel matrices are enough for.
 
     Other pairs get the coefficients of the first steps.
 
     pairs: a `pairs.Solutions`. panels: a `few_rows.Panels`. numbers: for each pair (a, b, its number among all pairs,
     the most rows of its kernel matrix). work: a `few_rows.FewWork`. steps: the most steps for each of these rows.
-    trial, trial_violation: a pair is given up if its violation is larger with so many known rows.
     """
     cdef pairs_t pairs_ = as_pairs(pairs)
     cdef panels_t panels_ = as_panels(panels)
@@ -529,7 +526,6 @@ def solve_by_few_rows(
         require(n_values >= numbers[i, 3] * padded(n))
         require(arrays.shape[0] >= N_ARRAYS * padded(n) and places.shape[0] >= n)
     few.panels, few.K, few.x, few.places = &panels_, first_of(work.K), first_of(work.x), &places[0]
-    few.trial, few.trial_violation = trial, trial_violation
     with nogil:
         for i in range(numbers.shape[0]):
             if single:

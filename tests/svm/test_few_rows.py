@@ -117,22 +117,54 @@ def test_the_violation_and_the_gap_hold_for_kernel_values_in_float64(rng, solved
     assert primal - (np.abs(b).sum() - 0.5 * square) == pytest.approx(model.duality_gap_, abs=1e-6)
 
 
+def wide(rng, n, d, gap):
+    """n rows of two classes, with more columns than rows, and 20 factors in which the classes' means are apart."""
+    y = rng.integers(0, 2, n)
+    factors = rng.standard_normal((n, 20)) + gap * y[:, None]
+    return factors @ rng.standard_normal((20, d)) + 0.3 * rng.standard_normal((n, d)), y
+
+
 @pytest.mark.levels
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("lie_apart", [True, False])
+@pytest.mark.parametrize("gap", [0, 2])
 def test_two_classes_of_fewer_rows_than_columns_have_the_machine_of_the_whole_matrix(
-    rng, solved, monkeypatch, lie_apart, dtype
+    rng, solved, monkeypatch, gap, dtype
 ):
-    y = rng.integers(0, 2, 300)
-    X = rng.standard_normal((300, 20)) + (2 * y[:, None] if lie_apart else 0)
-    X = (X @ rng.standard_normal((20, 700)) + 0.3 * rng.standard_normal((300, 700))).astype(dtype)
+    X, y = wide(rng, 300, 700, gap)
+    X = X.astype(dtype)
     model = SVC(kernel="linear", tol=1e-5).fit(X, y)
-    assert len(solved) == lie_apart
+    assert len(solved) == (gap > 0)
     assert model.violation_ <= 1e-5
     monkeypatch.setattr(few_rows, "solve", lambda pairs, cache_bytes, status: None)
     other = SVC(kernel="linear", tol=1e-5).fit(X, y)
     np.testing.assert_allclose(model.dual_objective_, other.dual_objective_, rtol=1e-4)
     np.testing.assert_allclose(model.decision_function(X), other.decision_function(X), rtol=0, atol=1e-3)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e18, 1e30])
+def test_two_classes_of_few_rows_with_tiny_or_huge_values_give_no_other_answer_than_the_whole_matrix(
+    rng, monkeypatch, scale
+):
+    X, y = wide(rng, 200, 400, 2)
+    X = (scale * X).astype(np.float32)
+
+    def outcome():
+        try:
+            return SVC(kernel="linear", C=scale**-2).fit(X, y).predict(X)
+        except ValueError as error:
+            return str(error)
+
+    here = outcome()
+    monkeypatch.setattr(few_rows, "solve", lambda pairs, cache_bytes, status: None)
+    assert np.array_equal(here, outcome())
+
+
+def test_a_class_of_a_single_row_is_left_to_the_other_solvers(rng, solved):
+    X, _ = wide(rng, 200, 400, 0)
+    y = np.arange(200) == 7
+    model = SVC(kernel="linear").fit(X, y)
+    assert not solved
+    assert model.violation_ <= 1e-3
 
 
 @pytest.mark.levels
@@ -142,9 +174,9 @@ def test_small_pairs_in_one_call_have_the_bits_of_pairs_in_a_call_each(rng, solv
     calls, compiled = [], few_rows.compiled.solve_by_few_rows
 
     class Watched:
-        def solve_by_few_rows(self, found, panels, numbers, *others):
+        def solve_by_few_rows(self, found, panels, numbers, work, steps):
             calls.append(len(numbers))
-            compiled(found, panels, numbers, *others)
+            compiled(found, panels, numbers, work, steps)
 
     monkeypatch.setattr(few_rows, "compiled", Watched())
     together = SVC(n_jobs=1).fit(X, y)
