@@ -9,7 +9,7 @@ from .smo import steps_for
 # _LEAST_MARGIN: violations are measured in units of the margin. The unit is at least the product of three factors: this
 # share, the mean squared distance of the rows from the first row in the kernel's feature space, and the sum of alpha
 # over one class; `_within.pxd` uses the same unit. A fit is given up when both the margin and the violation are below
-# it.
+# this least unit.
 _LEAST_MARGIN = 1e-6
 
 # A fit is given up after this number of rounds of steps that do not change the last digit of the objective, or of
