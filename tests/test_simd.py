@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from fastclf import _cpu, _simd
-from fastclf.neighbors import code_plan
+from fastclf.neighbors import search_costs
 
 pytestmark = pytest.mark.levels
 
@@ -62,4 +62,4 @@ def test_the_levels_start_at_the_baseline_and_each_contains_the_one_before():
 
 
 def test_every_level_has_costs_by_which_a_code_is_chosen():
-    assert set(code_plan._PRODUCTS) == set(_simd._SUFFIX)
+    assert set(search_costs._LEVELS) == set(_simd._SUFFIX)

@@ -15,7 +15,7 @@ from .._state_table import Array, Instance, SizeOf, Starts, declare
 from .._threads import advance, aside, blocks, n_threads, ranges, run
 from .code_filter import Filter, FilterPass
 from .metrics import MetricOf, names_with
-from .search import Heaps, Index, require_full
+from .search import Heaps, Index, answer_left, require_full
 
 kernels = _simd.load("neighbors._cells_search")
 builder = _simd.load("neighbors._cells_build")
@@ -50,7 +50,7 @@ _MOST_OF_MANY = 0.2
 # filter, the block's further queries are left to the filter, too, without a try by cells.
 _TRIED = 16
 
-# The largest number of queries in a block; also the largest number that the filter answers at once.
+# The largest number of queries in a block.
 _BLOCK_QUERIES = 1 << 12
 
 # Work of fewer multiply-adds than this runs on one thread, because waking a second thread takes longer.
@@ -222,22 +222,8 @@ class Cells(Index):
 
         threads, blocks = self._cut(search, k)
         run(visit, blocks, threads)
-        self._answer_left(search, np.sort(np.array(left, np.intp)), distance_out, index_out)
+        answer_left(self.plain, search, np.sort(np.array(left, np.intp)), distance_out, index_out)
         require_full(index_out, search.fewer)
-
-    def _answer_left(self, search, left, distance_out, index_out):
-        """Answer, by the filter instead of the cells, the queries whose numbers are in `left`."""
-        query_bytes = 8 * search.queries.shape[1] + 32 * index_out.shape[1]
-        size = int(max(1, min(_BLOCK_QUERIES, search.memory * 1e6 / 4 / query_bytes)))
-        for first in range(0, len(left), size):
-            some = left[first : first + size]
-            shape = len(some), index_out.shape[1]
-            distance, index = np.empty(shape), np.empty(shape, np.intp)
-            part = search.of(some)._replace(memory=search.memory / 2)
-            self.plain.nearest(part, None if distance_out is None else distance, index)
-            index_out[some] = index
-            if distance_out is not None:
-                distance_out[some] = distance
 
     def within(self, search, radius, out):
         """Find all rows within the radius of each query; see `Index.within`. The filter answers all of them."""

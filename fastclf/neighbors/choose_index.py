@@ -33,7 +33,7 @@ _FEW_ROWS = 1 << 10
 
 # If X has fewer entries or fewer rows than this, scans for a fifth as many queries as rows take less time than the
 # construction of a filter.
-_FEW_NUMBERS, _FEW_CODED = 1 << 20, 10_000
+_FEW_NUMBERS, _FEW_CODED = 1 << 21, 10_000
 
 # With at most this number of features, X is searched by a tree rather than by a filter.
 _LOW_DIMENSION = 8

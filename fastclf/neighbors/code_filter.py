@@ -4,6 +4,7 @@ A code bounds the distance of its row from below; `src_cython/neighbors/_code_bo
 bound.
 """
 
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -12,11 +13,12 @@ import numpy as np
 from .. import _simd
 from .._aligned import aligned
 from .._state_table import Array, Instance, SizeOf, Value, declare, where
-from .._threads import n_threads, ranges, run
-from .._validation import require_number
+from .._threads import Progress, n_threads, ranges, run
+from .._validation import require_number, require_truth
 from .metrics import MetricOf, names_with
 from .scan import Pass, Queries, Scan
-from .search import radius_of
+from .search import Heaps, answer_left, radius_of, require_full
+from .search_costs import code_cost, most_measured
 
 kernels = _simd.load("neighbors._code_scan")
 encoder = _simd.load("neighbors._encode")
@@ -25,9 +27,10 @@ encoder = _simd.load("neighbors._encode")
 # the k-th nearest row found so far is soon small.
 _SAMPLED_BLOCKS = 64
 
-# The largest share of the rows of a range whose distances may be computed although the rows are coded. Beyond it, codes
-# rule out too few rows, and the remaining ranges are searched faster by a scan without codes.
-_MOST_MEASURED = 1 / 8
+_NO_LIMIT = np.iinfo(np.intp).max
+
+# For fewer queries codes are read, even if they do not save time for many queries.
+_MANY_QUERIES = 16
 
 # A search by radius goes on without codes if its first _FIRST_QUERIES queries find more than the share _MANY_HITS of
 # the rows: products in float32 then rule out the others in less time than codes, because they leave fewer candidates.
@@ -56,6 +59,7 @@ class Coder(NamedTuple):
     # orthonormal
     delta: float = 0.0
     kappa: float = 4 * 2.0**-24  # an upper bound of the rounding error of coding a row, relative to the row's norm
+    for_many: bool = True  # whether codes are expected to answer many queries at once in less time than a scan
 
     _state_table = declare(
         center=Array("float64", "n_features"),
@@ -64,6 +68,7 @@ class Coder(NamedTuple):
         shift=Value(require_number, 0),
         delta=Value(require_number, 0),
         kappa=Value(require_number, 0),
+        for_many=Value(require_truth),
         **where(
             lambda coder: coder.axes is not None,
             n_axes=SizeOf(lambda coder: len(coder.axes) - 1),
@@ -131,16 +136,29 @@ class FilterPass(Pass):
     Kernels write the lists. With `n_lists` there are fewer lists, for kernels that search by one query after another.
     """
 
-    __slots__ = ("best_key", "best_row", "codes", "list_key", "list_mark", "list_place", "list_size", "scans", "stride")
+    __slots__ = (
+        "best_key",
+        "best_row",
+        "codes",
+        "list_key",
+        "list_mark",
+        "list_place",
+        "list_size",
+        "most_measured",
+        "n_measured",
+        "stride",
+    )
 
-    def __init__(self, search, queries, found, panel, n_lists=None):
+    def __init__(self, search, queries, found, panel, n_lists=None, most_measured=_NO_LIMIT):
         super().__init__(search, queries.plain, found, panel)
         n_lists, capacity = n_lists or len(queries.base), _list_capacity(found.k)
         self.codes: CodedQueries = queries
         # every stride-th block of rows belongs to a sample of rows that is searched first; 0: there is no sample
         self.stride = 0
-        # whether codes are ignored in the remaining ranges of rows, because they have ruled out too few rows
-        self.scans = False
+        # (n_lists,) intp: the number of rows whose distances have been computed for each list's query. A query that
+        # has more than `most_measured` is given up: its heap stays as it is.
+        self.n_measured = np.zeros(n_lists, np.intp)
+        self.most_measured = most_measured
         # (n_lists,) intp: the number of rows in each query's list of candidates
         self.list_size = np.zeros(n_lists, np.intp)
         # (n_lists,) intp: for each list of candidates, the number of rows at which it is shortened next
@@ -153,6 +171,12 @@ class FilterPass(Pass):
         # scratch space for the keys and row numbers of a heap of candidate rows whose distances are computed next
         self.best_key = np.empty(capacity)
         self.best_row = np.empty(capacity, np.intp)
+
+
+class FilterHeaps(Heaps):
+    """Heaps of a search by codes, which gives some queries up."""
+
+    __slots__ = ("given_up",)  # the numbers, in the block, of the queries that are given up
 
 
 def _list_capacity(k):
@@ -225,9 +249,23 @@ class Filter(Scan):
             raise ValueError(f"a row's code has {self.width} bytes; {width} are wanted")
 
     def nearest(self, search, distance_out, index_out):
-        """Write the k nearest rows of each query; codes are used if k is at most a sixteenth of the number of rows."""
-        few = 16 * index_out.shape[1] <= len(self.X)
-        (super() if few else Scan(self.X, self.metric)).nearest(search, distance_out, index_out)
+        """Write the k nearest rows of each query, by codes where they save time, otherwise by a scan."""
+        n_queries, k = index_out.shape
+        if 16 * k > len(self.X) or (n_queries >= _MANY_QUERIES and not self.coder.for_many):
+            Scan(self.X, self.metric).nearest(search, distance_out, index_out)
+            return
+        left = []
+
+        def finish(start, stop, found):
+            left.extend(start + each.given_up for each in found if len(each.given_up))
+            return found[0].finish(found[1:], True)
+
+        plan = self._plan(search, self._query_bytes(k), self._most_queries(k), search.memory)
+        self._run(search, plan, partial(FilterHeaps.of, distance_out, index_out), finish)
+        if left:
+            done = search._replace(progress=Progress(None, ""))  # the progress of all queries has been told
+            answer_left(Scan(self.X, self.metric), done, np.unique(np.concatenate(left)), distance_out, index_out)
+        require_full(index_out, search.fewer)
 
     def within(self, search, radius, out):
         """Find all rows within the radius of each query; without codes if the first queries find many."""
@@ -239,6 +277,12 @@ class Filter(Scan):
             within(search.of(part), radius_of(radius, part), out.of(part))
             if part.stop < n and out.size() > _MANY_HITS * _FIRST_QUERIES * len(self.X):
                 within = Scan(self.X, self.metric).within
+
+    def _costs(self, queries):
+        # in nanoseconds: a second thread saves time only for several times the work of a scan, because each thread has
+        # to find out how far the k-th nearest row is
+        _, *others = super()._costs(queries)
+        return code_cost(len(queries), len(self.X), self.width), *others
 
     def _most_queries(self, k):
         # for this number of queries the lists of candidate rows take about 6 MB, and are shortened within 30 ms
@@ -275,7 +319,9 @@ class Filter(Scan):
         return queries
 
     def _pass(self, search, queries, found):
-        return FilterPass(search, queries, found, self._panel(len(queries.base)))
+        (n, d), n_queries = self.X.shape, len(queries.base)
+        most = most_measured(n, d, found.k, self.cost(n_queries)) if found.k else _NO_LIMIT
+        return FilterPass(search, queries, found, self._panel(n_queries), most_measured=most)
 
     def _begin(self, state, first, last):
         if state.found.k:
@@ -287,23 +333,7 @@ class Filter(Scan):
         return kernels.scan(self.X, start // self.unit, -(-stop // self.unit), sampled, self, state)
 
     def _step(self, state, start, stop):
-        if state.scans:
-            return self._scan_rows(state, start, stop)
-        n_found = self._scan_codes(state, start, stop, False)
-        if state.found.k and n_found > _MOST_MEASURED * (stop - start) * len(state.queries.query):
-            state.scans = True
-        return n_found
-
-    def _scan_rows(self, state, start, stop):
-        """Scan the rows start to stop without codes, except the sampled blocks, which have been searched already."""
-        span = state.stride * self.unit
-        while start < stop:
-            skipped = start // span * span
-            begin = max(start, skipped + self.unit)
-            end = min(skipped + span, stop)
-            if begin < end:
-                super()._step(state, begin, end)
-            start = skipped + span
+        return self._scan_codes(state, start, stop, False)
 
     def _end(self, state):
         # only a search for k neighbours ends with rows on the lists of candidates; a search by radius computes the
@@ -312,3 +342,4 @@ class Filter(Scan):
             for start, stop in ranges(0, len(state.queries.query), 16):
                 kernels.finish(self.X, start, stop, self, state)
                 yield
+            state.found.given_up = np.flatnonzero(state.n_measured > state.most_measured)

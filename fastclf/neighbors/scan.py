@@ -10,6 +10,7 @@ from .._state_table import declare
 from .._threads import advance, ranges
 from .metrics import MetricOf, names_with
 from .search import FEW_QUERIES, Index, require_full
+from .search_costs import scan_cost
 
 kernels = _simd.load("neighbors._scan")
 
@@ -173,14 +174,16 @@ class Scan(Index):
         # the number of bytes of a query: in float64, in its copies in X's dtype and in float32, and, if the query has
         # another dtype than X, in temporary arrays that compare the two copies
         query_bytes = d * (20 if queries.dtype == X.dtype else 60)
-        multiplies = self._multiplies(len(queries)) and (X.dtype == np.float64 or d >= _FLOAT_COLUMNS)
+        multiplies = self._multiplies_fast(len(queries))
         takes_powers = self.metric.name == "minkowski"
         if multiplies:  # a thread that screens by products saves time only for several times the work
             work = -(-d // 64)
         elif takes_powers:  # 20 ns for a coordinate
             work = d
-        else:  # about 0.26 ns for each number
-            work = 8 + 2 * d // 5 if len(queries) <= FEW_QUERIES else 1 + d // 5
+        elif len(queries) <= FEW_QUERIES:  # about 0.5 ns, of which a row of memory takes most
+            work = 1 + d * X.itemsize // 20
+        else:  # about 0.26 ns
+            work = 1 + d // 5
         # blocks are cut for coordinates of 'minkowski'; others take at most 0.3 ns
         numbers = d if takes_powers else -(-d // 16)
         # a panel in X's dtype, and one in float32
@@ -225,6 +228,14 @@ class Scan(Index):
         X, is_euclidean = self.X, self.metric.name in ("euclidean", "sqeuclidean")
         many = n_queries >= _PRODUCT_QUERIES and n_queries * X.size >= _PRODUCTS[X.dtype.name]
         return is_euclidean and many and _LEAST_COLUMNS <= X.shape[1] < _MOST_COLUMNS
+
+    def _multiplies_fast(self, n_queries):
+        """Whether inner products of so many queries, of any numbers, take less time than differences."""
+        return self._multiplies(n_queries) and (self.X.dtype == np.float64 or self.X.shape[1] >= _FLOAT_COLUMNS)
+
+    def cost(self, n_queries):
+        """The expected cost of a scan for so many queries, in nanoseconds for a pair of a row and a query."""
+        return scan_cost(n_queries, self.X.shape[1], self.X.itemsize, self._multiplies_fast(n_queries))
 
     def _pass(self, search, queries, found):
         (n_queries, d), n = queries.query.shape, len(self.X)

@@ -256,6 +256,21 @@ class Index(DeclaredState):
         return max(1, (1 << 24) // (n_queries * self.X.shape[1]))
 
 
+def answer_left(index, search, left, distance_out, index_out):
+    """Write the k nearest rows of the queries whose numbers are in `left`, which another index has not answered."""
+    query_bytes = 8 * search.queries.shape[1] + 32 * index_out.shape[1]
+    size = int(max(1, min(_MORE_QUERIES, search.memory * 1e6 / 4 / query_bytes)))
+    for first in range(0, len(left), size):
+        some = left[first : first + size]
+        shape = len(some), index_out.shape[1]
+        distance, found = np.empty(shape), np.empty(shape, np.intp)
+        part = search.of(some)._replace(memory=search.memory / 2)
+        index.nearest(part, None if distance_out is None else distance, found)
+        index_out[some] = found
+        if distance_out is not None:
+            distance_out[some] = distance
+
+
 def require_radius(radius, least, n_queries=None):
     """The checked argument `radius`: a number, or an array with a number for each query."""
     if isinstance(radius, (Real, np.bool_)) or n_queries is None or as_array(radius, "radius").ndim == 0:

@@ -5,6 +5,7 @@ from libc.string cimport memset
 
 from neighbors._metrics cimport COSINE, DOT, metrics_t
 from neighbors._panel_layout cimport PANEL_BYTES
+from neighbors._raw_queries cimport PY_SSIZE_T_MAX
 from neighbors._search cimport search_t
 from _model cimport model_t, piece, query_codes_t
 
@@ -43,7 +44,10 @@ ctypedef struct filter_t:
     # (n_best,): the candidates of one query whose distances are computed next: places of codes, then row numbers
     Py_ssize_t* best_row
     Py_ssize_t n_best
-    Py_ssize_t n_measured           # the number of rows whose distances have been computed so far
+    Py_ssize_t* n_measured          # (n_queries,): the number of rows whose distances have been computed so far
+    # A query for which more than so many distances have been computed is given up: no more rows are listed for it, and
+    # its heap lacks neighbours.
+    Py_ssize_t most_measured
     Py_ssize_t n_refined            # the number of times that a candidate list has been shortened so far
 
 
@@ -62,6 +66,7 @@ cdef inline int fill_filter(filter_t* f, index, state) except -1:
     cdef const double[::1] query_shift = state.codes.shift
     cdef Py_ssize_t[::1] list_size = state.list_size
     cdef Py_ssize_t[::1] list_mark = state.list_mark
+    cdef Py_ssize_t[::1] n_measured = state.n_measured
     cdef Py_ssize_t[:, ::1] list_place = state.list_place
     cdef int[:, ::1] list_key = state.list_key
     cdef double[::1] best_key = state.best_key
@@ -83,12 +88,14 @@ cdef inline int fill_filter(filter_t* f, index, state) except -1:
     f.capacity = list_place.shape[1]
     f.list_size = &list_size[0]
     f.list_mark = &list_mark[0]
+    f.n_measured = &n_measured[0]
+    f.most_measured = state.most_measured
     f.list_place = &list_place[0, 0]
     f.list_key = &list_key[0, 0]
     f.best_key = &best_key[0]
     f.best_row = &best_row[0]
     f.n_best = best_row.shape[0]
-    f.n_measured = f.n_refined = 0
+    f.n_refined = 0
     return 0
 
 
@@ -99,7 +106,7 @@ cdef inline Py_ssize_t list_capacity(Py_ssize_t k) noexcept nogil:
 cdef inline Py_ssize_t codes_bytes(Py_ssize_t d, Py_ssize_t width, Py_ssize_t n, Py_ssize_t k) noexcept nogil:
     """The size in bytes of the scratch space that `prepare_codes` needs for a block of n queries."""
     cdef Py_ssize_t coder = PANEL_BYTES * (d + 2 * width + 4) + 12 * (d + width)
-    return coder + (n + 3) * (width + 64) + (12 * n + 16) * list_capacity(k) + 2048
+    return coder + (n + 3) * (width + 72) + (12 * n + 16) * list_capacity(k) + 2048
 
 
 cdef inline void prepare_codes(
@@ -116,8 +123,9 @@ cdef inline void prepare_codes(
     codes.length = codes.slack + padded
     codes.per = codes.length + padded
     codes.shift = codes.per + padded
-    f.list_size = <Py_ssize_t*> piece(scratch, 2 * n * <Py_ssize_t> sizeof(Py_ssize_t))
+    f.list_size = <Py_ssize_t*> piece(scratch, 3 * n * <Py_ssize_t> sizeof(Py_ssize_t))
     f.list_mark = f.list_size + n
+    f.n_measured = f.list_mark + n
     f.list_place = <Py_ssize_t*> piece(scratch, n * capacity * <Py_ssize_t> sizeof(Py_ssize_t))
     f.list_key = <int*> piece(scratch, n * capacity * <Py_ssize_t> sizeof(int))
     f.best_key = <double*> piece(scratch, capacity * <Py_ssize_t> sizeof(double))
@@ -129,12 +137,13 @@ cdef inline void prepare_codes(
         norm2 = s.query_error  # for the metric dot, `query_error` has the norms of the queries
     model.neighbors.encode(model, s.query, norm2, n, &codes, scratch[0])
     for query in range(n):
-        f.list_size[query] = 0
+        f.list_size[query] = f.n_measured[query] = 0
         f.list_mark[query] = 64 + 2 * s.k
+    f.most_measured = PY_SSIZE_T_MAX
     f.width, f.code, f.half = model.neighbors.width, model.neighbors.code, model.neighbors.half
     f.rows = NULL
     f.slack, f.length = model.neighbors.slack, model.neighbors.length
     f.query_code, f.query_base, f.query_total, f.query_slack = codes.code, codes.base, codes.total, codes.slack
     f.query_length, f.query_per, f.query_shift = codes.length, codes.per, codes.shift
     f.capacity = f.n_best = capacity
-    f.n_measured = f.n_refined = 0
+    f.n_refined = 0

@@ -14,7 +14,7 @@ from libc.stdint cimport int64_t
 from neighbors._raw_queries cimport metrics_of, prepare
 from neighbors._code_bound cimport BLOCK, PANEL
 from neighbors._code_lists cimport fill_filter, filter_t, prepare_codes
-from neighbors._code_screen cimport coded_t, key_limit, note, products_row, reach, refine
+from neighbors._code_screen cimport coded_t, is_given_up, key_limit, note, products_row, reach, refine
 from neighbors._metrics cimport COSINE, EUCLIDEAN, MANHATTAN, SQEUCLIDEAN, dot_t, fill_metric, manhattan_t, metrics_t
 from neighbors._search cimport fill_search, search_t
 from _model cimport model_t, raw_search_t, search_f
@@ -136,11 +136,11 @@ cdef inline void differences_tile(
 cdef inline void set_limits(
     const coded_t* metric, const search_t* s, const filter_t* f, Py_ssize_t query, Py_ssize_t block, int* limit
 ) noexcept nogil:
-    """Write for 4 queries the largest key that a candidate in a block may have; for padding queries -INT_MAX."""
+    """Write for 4 queries the largest key of a candidate in a block; -INT_MAX for padding and given-up queries."""
     cdef Py_ssize_t i
     for i in range(4):
         limit[i] = -INT_MAX
-        if query + i < s.n_queries:
+        if query + i < s.n_queries and not is_given_up(f, query + i):
             limit[i] = key_limit(metric, f, reach(metric, s, f, query + i), query + i, block)
 
 
@@ -209,8 +209,8 @@ def scan(const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last, bint sampl
     """Search the blocks first..last of 256 rows, with a Filter and a FilterPass of `fastclf/neighbors/code_filter.py`.
 
     If `sampled`, only the blocks of the sample, every stride-th, are searched, otherwise all other blocks; a stride of
-    0 means all blocks. Returns the number of hits if all rows within tau are wanted, otherwise the number of measured
-    rows. `finish` measures the rows that remain on the lists.
+    0 means all blocks. Returns the number of hits if all rows within tau are wanted. `finish` measures the rows that
+    remain on the lists.
     """
     cdef search_t s
     cdef filter_t f
@@ -220,11 +220,11 @@ def scan(const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last, bint sampl
     fill_filter(&f, index, state)
     with nogil:
         scan_metric(&m, &s, &f, &X[0, 0], first, last, sampled)
-    return f.n_measured if s.k else s.n_hits
+    return s.n_hits
 
 
 def finish(const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last, index, state):
-    """Compute the distances of the candidates left on the lists of queries first..last; returns their number."""
+    """Compute the distances of the candidates left on the lists of queries first..last."""
     cdef search_t s
     cdef filter_t f
     cdef metrics_t m
@@ -233,7 +233,13 @@ def finish(const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last, index, s
     fill_filter(&f, index, state)
     with nogil:
         refine_metric(&m, &s, &f, &X[0, 0], first, last)
-    return f.n_measured
+
+
+cdef Py_ssize_t n_measured(const filter_t* f, Py_ssize_t n_queries) noexcept nogil:
+    cdef Py_ssize_t query, n = 0
+    for query in range(n_queries):
+        n += f.n_measured[query]
+    return n
 
 
 cdef int find_block(const model_t* model, const raw_search_t* raw, const floating* X) noexcept nogil:
@@ -251,9 +257,9 @@ cdef int find_block(const model_t* model, const raw_search_t* raw, const floatin
     while last < n_blocks:
         first = last
         last = min(first + STEP, n_blocks)
-        n_before = f.n_measured
+        n_before = n_measured(&f, raw.n)
         scan_metric(&m, &s, &f, X, first, last, False)
-        if 8 * (f.n_measured - n_before) > (last - first) * BLOCK * raw.n:
+        if 8 * (n_measured(&f, raw.n) - n_before) > (last - first) * BLOCK * raw.n:
             return model.neighbors.scan(model, raw)
     refine_metric(&m, &s, &f, X, 0, raw.n)
     for query in range(raw.n):

@@ -149,10 +149,14 @@ cdef inline void measure_all(
         if near:
             measure(metric, s, X, row[i], query)
     measure_waiting(metric, s, X)
-    f.n_measured += n
+    f.n_measured[query] += n
     f.n_refined += 1
     f.list_size[query] = 0
     f.list_mark[query] = f.capacity
+
+
+cdef inline bint is_given_up(const filter_t* f, Py_ssize_t query) noexcept nogil:
+    return f.n_measured[query] > f.most_measured
 
 
 cdef inline void refine(
@@ -169,6 +173,8 @@ cdef inline void refine(
     if s.k == 0:
         measure_all(metric, s, f, X, query)
         return
+    if is_given_up(f, query):
+        n = 0
     while n:
         reached = reach(metric, s, f, query)
         kept = 0
@@ -205,7 +211,9 @@ cdef inline void refine(
             for i in range(n_best):
                 f.best_row[i] = f.rows[f.best_row[i]]
         measure_rows(metric, s, X, f.best_row, f.best_key, n_best, query)
-        f.n_measured += n_best
+        f.n_measured[query] += n_best
+        if is_given_up(f, query):
+            n = 0
         wanted = min(2 * wanted, f.n_best)
     f.n_refined += 1
     f.list_size[query] = n

@@ -5,7 +5,6 @@ import math
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,12 +16,14 @@ from scipy.sparse import csr_array
 
 from fastclf import NearestNeighbors, _simd, load, save
 from fastclf._threads import Progress
+from fastclf.neighbors import code_filter
 from fastclf.neighbors.admit import resolve_metric
 from fastclf.neighbors.code_filter import Coder, Filter, rotated
 from fastclf.neighbors.code_plan import plan
 from fastclf.neighbors.metrics import names_with
 from fastclf.neighbors.scan import Scan
 from fastclf.neighbors.search import Search
+from fastclf.neighbors.search_costs import most_measured
 
 pytestmark = pytest.mark.levels
 
@@ -267,26 +268,75 @@ def test_a_filter_for_a_metric_without_one_is_refused_in_one_sentence(rng):
         NearestNeighbors(algorithm="filter", metric="chebyshev").fit(rng.standard_normal((50, 3)))
 
 
-def test_few_rows_are_measured_where_the_codes_are_good(rng, monkeypatch):
-    from fastclf.neighbors import code_filter
+def n_measured(monkeypatch, model, Q, **parameters):
+    """(for each query the number of rows whose distances are computed because of codes, the answer of kneighbors)"""
+    passes = []
 
+    class Watched(code_filter.FilterPass):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            passes.append(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(code_filter, "FilterPass", Watched)
+        answer = model.kneighbors(Q, **parameters)
+    return np.concatenate([each.n_measured for each in passes]) if passes else np.zeros(0), answer
+
+
+def test_few_rows_are_measured_where_the_codes_are_good(rng, monkeypatch):
     X = rng.standard_normal((50_000, 32)).astype(np.float32)
     model = NearestNeighbors(n_neighbors=5, algorithm="filter", n_jobs=1).fit(X)
-    measured = []
-    kernels = code_filter.kernels
+    measured, _ = n_measured(monkeypatch, model, X[:10])
+    assert len(measured) == 10
+    assert 10 * 5 <= measured.sum() < 0.05 * 10 * len(X)
 
-    def counting(call):
-        def counted(*arguments):
-            measured.append(call(*arguments))
-            return measured[-1]
 
-        return counted
+@pytest.mark.parametrize("n_queries", [1, 12, 200])
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_a_query_far_from_all_rows_is_given_up_and_scanned(rng, monkeypatch, n_queries, n_jobs):
+    inner = rng.standard_normal((30_000, 4)).astype(np.float32)
+    X = inner @ rng.standard_normal((4, 80)).astype(np.float32)
+    Q = X[:n_queries] + 0
+    Q[::5] += 100 * rng.standard_normal((len(Q[::5]), 80)).astype(np.float32)
+    plain, filtered = (NearestNeighbors(algorithm=each, n_jobs=n_jobs).fit(X) for each in ("brute", "filter"))
+    assert filtered._scan._given.coder.for_many
+    measured, answer = n_measured(monkeypatch, filtered, Q)
+    np.testing.assert_array_equal(answer, plain.kneighbors(Q))
+    most = most_measured(30_000, 80, 5, filtered._scan._given.cost(n_queries))
+    assert most < measured.max() <= 3 * most
 
-    watched = SimpleNamespace(**{name: getattr(kernels, name) for name in dir(kernels) if not name.startswith("_")})
-    watched.scan, watched.finish = counting(kernels.scan), counting(kernels.finish)
-    monkeypatch.setattr(code_filter, "kernels", watched)
-    model.kneighbors(X[:100])
-    assert sum(measured) < 0.05 * 100 * len(X)
+
+def test_where_few_rows_may_be_found_the_answer_is_that_of_a_scan(rng):
+    X = rng.standard_normal((20_000, 30))
+    X[:, 6:] *= 0.01
+    mask = np.zeros(len(X), bool)
+    mask[rng.permutation(len(X))[:7]] = True
+    plain, filtered = (NearestNeighbors(algorithm=each).fit(X) for each in ("brute", "filter"))
+    for rows in X[:1], X[:40]:
+        expected, got = (model.kneighbors(rows, 5, mask=mask) for model in (plain, filtered))
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_codes_are_not_read_for_many_queries_where_a_scan_is_faster(rng, monkeypatch):
+    X = rng.standard_t(2, (40_000, 30))
+    model = NearestNeighbors(algorithm="filter", n_jobs=1).fit(X)
+    plain = NearestNeighbors(algorithm="brute", n_jobs=1).fit(X)
+    assert not model._scan._given.coder.for_many
+    measured, answer = n_measured(monkeypatch, model, X[:100])
+    assert len(measured) == 0
+    np.testing.assert_array_equal(answer, plain.kneighbors(X[:100]))
+    measured, answer = n_measured(monkeypatch, model, X[:3])
+    assert len(measured) == 3
+    np.testing.assert_array_equal(answer, plain.kneighbors(X[:3]))
+
+
+def test_the_plan_knows_of_rows_that_are_measured_before_the_nearest_ones_are_found(rng, monkeypatch):
+    # few axes tell the cluster of a query, but only once k rows of this cluster are found
+    centres = rng.standard_normal((1000, 64))
+    X = (centres[rng.integers(0, 1000, 100_000)] + 0.05 * rng.standard_normal((100_000, 64))).astype(np.float32)
+    model = NearestNeighbors(n_neighbors=5, algorithm="filter", n_jobs=1).fit(X)
+    measured, _ = n_measured(monkeypatch, model, X[:10])
+    assert measured.mean() < 400
 
 
 def test_a_saved_filter_answers_the_same_and_an_altered_one_without_a_crash(rng, tmp_path):
