@@ -23,7 +23,7 @@ _SAMPLE_QUERIES = 16  # the number of rows of the sample that serve as queries, 
 _STEP_SAMPLE = 512  # the number of rows of the sample by which the step of a code is chosen
 # The distances of a query's nearest rows are estimated by one of _PART rows of X, in blocks of _PART_BLOCK rows, of
 # which about _PART_NUMBERS numbers are searched at a time. With fewer than _FEW_ROWS rows, all are searched.
-_PART, _PART_BLOCK, _PART_NUMBERS, _FEW_ROWS = 4, 64, 1 << 19, 1 << 13
+_PART, _PART_BLOCK, _PART_NUMBERS, _FEW_ROWS = 4, 64, 1 << 20, 1 << 13
 # The sizes of codes, in bytes, that are tried for rows projected onto fewer axes.
 _WIDTHS = (8, 16, 24, 32, 48, 64), (96, 128), (192, 256)
 # with at most this number of features, all principal axes are computed, otherwise as many as codes have
@@ -122,7 +122,7 @@ def _nearest_distances(scan, rows, k, n_jobs, memory):
     n_blocks, found = n // (parts * block), []
     numbers = np.arange(n_blocks * parts * block).reshape(n_blocks, parts, block)[:, 0]
     blocks = X[: numbers.size * parts].reshape(n_blocks, parts, block * d)[:, 0]
-    size = max(1, _PART_NUMBERS // (block * d), k // block + 1)
+    size = max(int(min(_PART_NUMBERS, memory * 1e6 / 32) / (block * d)), k // block + 1)
     some = np.empty((min(size, n_blocks) * block, d), X.dtype)
     for first in range(0, n_blocks, size):
         rows_of_part = numbers[first : first + size].ravel()
