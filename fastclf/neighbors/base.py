@@ -35,11 +35,13 @@ _SHARED = """algorithm : {'auto', 'brute', 'filter', 'cells', 'tree', 'kd_tree',
     coordinate, made by `fit`, and measures the few rows that the codes cannot rule out. 'cells', for 'euclidean',
     'sqeuclidean' and 'cosine', sorts the codes into about 2 sqrt(n) clusters, and reads those of a few ranges of rows:
     for clustered rows and single queries. Its fit takes O(n sqrt(n)) products of codes (3 seconds for a million rows of
-    128 features) and twice the codes plus 16 bytes per row; rows added since are scanned. 'tree' is for low dimension
-    and metrics of the Minkowski family. 'kd_tree' and 'ball_tree' mean 'tree', but raise an error where scikit-learn's
-    trees raise one; for a metric that 'tree' does not take and scikit-learn's ball tree takes, 'ball_tree' means
-    'auto'. 'auto' chooses the one of 'brute', 'filter' and 'tree' with the lowest expected cost, estimated from a
-    sample of the rows.
+    128 features) and twice the codes plus 16 bytes per row; rows added since are scanned. 'tree' is for low dimension,
+    or some dozens of features of rows that lie in clusters or near a surface of low dimension, and for metrics of the
+    Minkowski family; it has a copy of the rows. 'kd_tree' and 'ball_tree' mean 'tree', but raise an error where
+    scikit-learn's trees raise one; for a metric that 'tree' does not take and scikit-learn's ball tree takes,
+    'ball_tree' means 'auto'. 'auto' chooses the one of 'brute', 'filter' and 'tree' with the lowest expected cost,
+    estimated from a sample of the rows. Where codes or the tree would take longer than a scan, for single queries or
+    for many, these queries are scanned.
 leaf_size : int, default=30
     Accepted for compatibility with scikit-learn; without effect.
 p : float > 0, default=2

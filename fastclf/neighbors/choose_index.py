@@ -15,7 +15,7 @@ from .code_plan import plan
 from .custom_metric import Called, Pivots
 from .formulas import Formula
 from .inverted_index import Sparse
-from .kdtree import Tree
+from .kdtree import LOW_DIMENSION, Tree, is_worth_a_tree
 from .metrics import NAMED, names_with
 from .missing_values import Missing
 from .packed_bits import Bits, PackedRows
@@ -35,9 +35,10 @@ _FEW_ROWS = 1 << 10
 # construction of a filter.
 _FEW_NUMBERS, _FEW_CODED = 1 << 21, 10_000
 
-# With at most this number of features, X is searched by a tree rather than by a filter.
-_LOW_DIMENSION = 8
-
+# X is searched by a tree rather than by a filter or a scan if it has at most LOW_DIMENSION features, or at most
+# _TREE_COLUMNS features, at least _TREE_ROWS rows and at most _TREE_NUMBERS entries, of which a tree has a copy. Where
+# codes are possible, and there are more than _SURE_COLUMNS features, a trial tells if a tree is faster.
+_TREE_COLUMNS, _SURE_COLUMNS, _TREE_ROWS, _TREE_NUMBERS = 32, 12, 1 << 13, 1 << 24
 
 # With algorithm='cells', the share of all rows whose codes a query is expected to read.
 _CELLS_READ = 1 / 32
@@ -85,11 +86,22 @@ class Maker(NamedTuple):
         if named.formula:
             return Formula(X, metric)
         if algorithm == "auto" and len(X) >= _FEW_ROWS:
-            if named.tree and X.shape[1] <= _LOW_DIMENSION and not isinstance(X, np.memmap):
+            is_coded = named.coded and X.size >= _FEW_NUMBERS and len(X) >= _FEW_CODED
+            if named.tree and self._suits_a_tree(X, metric, is_coded):
                 return Tree(X, metric, self.n_jobs)
-            if named.coded and X.size >= _FEW_NUMBERS and len(X) >= _FEW_CODED:
+            if is_coded:
                 return self._filter(X, metric)
         return Scan(X, metric)
+
+    def _suits_a_tree(self, X, metric, is_coded):
+        (n, d) = X.shape
+        if isinstance(X, np.memmap):
+            return False
+        if d <= LOW_DIMENSION:
+            return True
+        if d > _TREE_COLUMNS or n < _TREE_ROWS or X.size > _TREE_NUMBERS:
+            return False
+        return not is_coded or d <= _SURE_COLUMNS or is_worth_a_tree(X, metric, self.k)
 
     def _filter(self, X, metric):
         """The index of coded rows, a Filter or Cells; a Scan if no code is expected to make a search faster."""

@@ -1,7 +1,8 @@
 """Exact search in few dimensions by a kd-tree, whose answers are the bits of a scan's.
 
 A tree is fast if the boxes of most nodes are farther away than the k-th neighbour. This holds for up to about ten
-independent features, and for more features if the rows lie near a surface of fewer dimensions.
+independent features, and for more features if the rows lie near a surface of fewer dimensions or in clusters. Where it
+does not hold, many queries are answered by a scan.
 """
 
 from itertools import pairwise
@@ -17,7 +18,8 @@ from . import _kdtree_build
 from .hits import Hits, Lists
 from .metrics import MetricOf, names_with
 from .scan import Scan
-from .search import Heaps, radius_of, require_full
+from .search import Heaps, Search, radius_of, require_full
+from .search_costs import visits_of_scan
 
 kernels = _simd.load("neighbors._kdtree_search")
 
@@ -27,16 +29,29 @@ _BUILD_LEAVES = 4096
 # The largest number of queries in a block. Blocks are large so that queries near each other share leaves in the caches.
 _BLOCK_QUERIES = 1 << 15
 
-# The number of nodes that the first kernel call of a search opens, before their duration is known. A node above the
-# leaves has at most 16 leaves of 32 rows.
-_FIRST_NODES = 64
+# The number of nodes and leaves that the first kernel call of a search visits, before their duration is known.
+_FIRST_NODES = 1024
 
 # A tree of fewer entries than this is built by one thread, because waking a second thread takes longer.
 _THREAD_WORK = 1 << 20
 
 # Likewise a search whose queries are estimated to visit fewer entries of rows than _VISITS; for each query and column
-# _QUERY of them stand for the time that does not depend on the number of rows.
-_VISITS, _QUERY = 40_000_000, 6000
+# _QUERY of them stand for the time that does not depend on the number of rows. In more than LOW_DIMENSION dimensions
+# a query visits about _VISITED rows, or is answered by a scan.
+_VISITS, _QUERY, _VISITED = 40_000_000, 6000, 4096
+
+# With at most this number of features a tree takes less time than a scan, however the rows lie.
+LOW_DIMENSION = 8
+
+# With more features, one of _TRIED_OF queries, from _FEWEST_TRIED to _MOST_TRIED, is answered first if there are at
+# least _MANY_QUERIES. A scan answers all queries if it takes less time than these answers.
+_MANY_QUERIES, _TRIED_OF, _FEWEST_TRIED, _MOST_TRIED = 32, 64, 4, 32
+
+
+# Whether a tree is worth its construction is told by trees of so many rows, for _TRIAL_QUERIES queries: not if more
+# than the part _MOST_VISITED of the nodes and leaves of such a tree is visited, or if a tree of all rows is expected to
+# take more than _PAYS of the time of a scan. Visits are counted in steps of _STEP.
+_TRIAL_ROWS, _TRIAL_QUERIES, _MOST_VISITED, _PAYS, _STEP = (1 << 12, 1 << 14), 16, 0.7, 0.4, 128
 
 
 class LeafSort:
@@ -200,6 +215,14 @@ class Tree(Scan):
             first += size
 
     def nearest(self, search, distance_out, index_out):
+        def empty(tried):
+            shape = len(tried), index_out.shape[1]
+            return Heaps(np.empty(shape), np.empty(shape, np.intp))
+
+        if not self._pays(search, empty):
+            super().nearest(search, distance_out, index_out)
+            return
+
         def walk(block):
             part, heaps = search.of(slice(*block)), Heaps.of(distance_out, index_out, *block)
             for _ in self._walk(Walk(part, self._queries(part), heaps)):
@@ -218,6 +241,13 @@ class Tree(Scan):
         least = 2 * _kdtree_build.LEAF_ROWS * _kdtree_build.NODE_CHILDREN
         capacity = max(least, int(min(1 << 18, search.memory * 1e6 / 2 / n_threads(search.n_jobs) / 80)))
         crowded = []
+
+        def empty(tried):
+            return Hits(len(tried), radius_of(radius, tried), capacity, measured=out.measured)
+
+        if not self._pays(search, empty):
+            super().within(search, radius, out)
+            return
 
         def answer(block):
             start, stop = block
@@ -247,11 +277,38 @@ class Tree(Scan):
             for i, rows in enumerate(found.indices):
                 out.put(some[i], rows, found.distances[i] if out.measured else None)
 
+    def _pays(self, search, empty):
+        """Whether the tree takes less time than a scan, by the number of visits to nodes for some of the queries.
+
+        empty(numbers of queries) makes the Heaps or Hits of these queries, which are not read.
+        """
+        (n, d), n_queries = self.X.shape, len(search.queries)
+        if d <= LOW_DIMENSION or n_queries < _MANY_QUERIES or self.metric.name == "minkowski":
+            return True
+        n_tried = min(max(n_queries // _TRIED_OF, _FEWEST_TRIED), _MOST_TRIED)
+        tried = np.arange(n_tried) * (n_queries // n_tried)
+        most = int(n_tried * visits_of_scan(n, d, self.X.itemsize, self.cost(n_queries)))
+        return self._visits(search.of(tried), empty(tried), ranges(0, most, _FIRST_NODES, 1 << 20)) is not None
+
+    def _visits(self, search, found, steps):
+        """The number of visits to nodes and leaves for a few queries, rounded up to the end of one of the steps.
+
+        None: not all queries are answered after all steps, or their hits do not fit the buffer.
+        """
+        state = Walk(search, self._queries(search), found)
+        kernels.homes(self, state, 0, len(state.homes), self.boxes)
+        state.order = np.argsort(state.homes)
+        for start, stop in steps:
+            outcome = kernels.walk(self, state, stop - start, self.panels, self.boxes)
+            if outcome != kernels.PAUSED:
+                return stop if outcome == kernels.FINISHED else None
+        return None
+
     def _cut(self, search, bytes_per_query, memory):
         """Cut the queries into blocks that fit into `memory` MB: (number of threads, [(start, stop) of each block])."""
         (n, d), n_queries = self.X.shape, len(search.queries)
         bytes_per_query += 64 + d * (24 if search.queries.dtype == self.X.dtype else 64)
-        visited = _QUERY + min(n, 64 * 2 ** min(d, 30))
+        visited = _QUERY + (min(n, 64 * 2**d) if d <= LOW_DIMENSION else _VISITED)
         threads = min(n_threads(search.n_jobs), n_queries) if n_queries * visited * d >= _VISITS else 1
         most = int(max(1, min(_BLOCK_QUERIES, memory * 1e6 / threads / bytes_per_query)))
         n_blocks = ceil(n_queries / most)
@@ -276,3 +333,26 @@ class Tree(Scan):
             yield outcome
             if outcome == kernels.FINISHED:
                 return
+
+
+def is_worth_a_tree(X, metric, k):
+    """Whether a tree of X is expected to take clearly less time than a scan, by the visits to trees of a few rows.
+
+    The number of visits is assumed to grow from the smaller tree to the larger one, and on to a tree of all rows, by
+    the same power of the number of rows.
+    """
+    (n, d), visits = X.shape, []
+    queries = X[n // (2 * _TRIAL_QUERIES) :: n // _TRIAL_QUERIES][:_TRIAL_QUERIES]
+    for n_rows in _TRIAL_ROWS:
+        tree = Tree(np.ascontiguousarray(X[:: n // n_rows][:n_rows]), metric, 1)
+        most = int(_MOST_VISITED * sum(tree._sizes(n_rows))) * len(queries)
+        shape = len(queries), min(k, n_rows)
+        heaps = Heaps(np.empty(shape), np.empty(shape, np.intp))
+        steps = pairwise(range(0, most + _STEP, _STEP))
+        visits.append(tree._visits(Search(queries, None, None, Progress(None, ""), 1), heaps, steps))
+        if visits[-1] is None:
+            return False
+    (few, more), (few_rows, more_rows) = visits, _TRIAL_ROWS
+    growth = np.log(n / more_rows) / np.log(more_rows / few_rows)
+    expected = more / len(queries) * max(more / few, 1) ** growth
+    return bool(expected < _PAYS * visits_of_scan(n, d, X.itemsize, Scan(X, metric).cost(_BLOCK_QUERIES)))

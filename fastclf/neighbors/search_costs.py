@@ -30,6 +30,12 @@ _GIVEN_UP, _FEW_MEASURED = 0.5, (64, 8)
 _MEASURE, _MEASURE_COORDINATE = 150.0, 0.5
 
 
+# To visit a node or a leaf of a tree: a constant part, and a part for each number of 32 bits in a leaf of 32 rows,
+# relative to its comparison with a query. Leaves that are not in the processor's caches take the factor _FAR_LEAF.
+_VISIT, _LEAF, _FAR_LEAF, _CACHED_LEAVES = 8.0, 2.0, 1.4, 1 << 24
+_SCAN_CALL = 1e3  # what a scan takes for a query in addition to the cost of pairs
+
+
 class _Level(NamedTuple):
     """The costs of the kernels of a SIMD level, if many queries are answered at once."""
 
@@ -82,3 +88,11 @@ def measured_cost(n, d, k, near, scan):
 def _measure_cost(d):
     """The nanoseconds that the distance of a row takes."""
     return _MEASURE + _MEASURE_COORDINATE * d
+
+
+def visits_of_scan(n, d, itemsize, scan):
+    """The number of nodes and leaves of a tree that are visited for a query in the time of a scan."""
+    leaf = 32 * d * itemsize / 4 * _LEVELS[_simd.level()].difference * _LEAF
+    if n * d * itemsize > _CACHED_LEAVES:
+        leaf *= _FAR_LEAF
+    return (n * scan + _SCAN_CALL) / (_VISIT + leaf)

@@ -309,26 +309,31 @@ cdef inline Py_ssize_t nearest_child(const double* near, Py_ssize_t n) noexcept 
     return best
 
 
-cdef void open_node(
+cdef Py_ssize_t open_node(
     const box_metric_t* metric, walk_t* w, const floating* panels, const floating* boxes, Py_ssize_t query,
     Py_ssize_t level, Py_ssize_t node, bint on_path
 ) noexcept nogil:
-    """Open a node: visit the children that may have near rows if they are leaves; otherwise put them on the stack."""
+    """Open a node: visit the children that may have near rows if they are leaves; otherwise put them on the stack.
+
+    Returns the number of visited leaves.
+    """
     cdef search_t* s = w.s
     cdef const tree_t* tree = w.tree
     cdef double near[FAN]
-    cdef Py_ssize_t c, base = w.height[0]
+    cdef Py_ssize_t c, base = w.height[0], n_visited = 0
     cdef unsigned int within = children_within(metric, s, tree, boxes, query, level, node, near)
     if level == 1:
         if on_path:
             c = nearest_child(near, min(<Py_ssize_t> FAN, tree.n_nodes[0] - node * FAN))
             visit_leaf(metric, s, tree, panels, node * FAN + c, query)
+            n_visited += 1
             within &= ~(<unsigned int> 1 << c)
         while within:
             c = lowest_bit(within)
             within &= within - 1
             if near[c] <= s.bound[query]:
                 visit_leaf(metric, s, tree, panels, node * FAN + c, query)
+                n_visited += 1
     else:
         if on_path:
             within &= ~(<unsigned int> 1 << (w.homes[query] >> FAN_BITS * (level - 2) & (FAN - 1)))
@@ -336,12 +341,13 @@ cdef void open_node(
             c = lowest_bit(within)
             within &= within - 1
             stack_node(w, base, near[c], level - 1, node * FAN + c, False)
+    return n_visited
 
 
 cdef int walk_tree(
     const box_metric_t* metric, walk_t* w, const floating* panels, const floating* boxes, Py_ssize_t budget
 ) noexcept nogil:
-    """Resume a walk until all queries are answered, `budget` nodes are opened, or the buffer of hits is nearly full."""
+    """Resume a walk until all queries are answered, `budget` visits are made, or the buffer of hits is nearly full."""
     cdef search_t* s = w.s
     cdef Py_ssize_t query, level, node, k = s.k
     while True:
@@ -362,14 +368,13 @@ cdef int walk_tree(
                 w.height[0] = 0
                 s.n_hits = w.n_kept[0]
                 return FULL
-            if budget == 0:
+            if budget <= 0:
                 return SPENT
-            budget -= 1
             w.height[0] -= 1
             if w.near[w.height[0]] <= s.bound[query]:
                 node = w.node[w.height[0]]
                 level = node // 2 % MAX_HEIGHT
-                open_node(metric, w, panels, boxes, query, level, node // (2 * MAX_HEIGHT), node & 1)
+                budget -= 1 + open_node(metric, w, panels, boxes, query, level, node // (2 * MAX_HEIGHT), node & 1)
         w.n_kept[0] = s.n_hits
         if k > LIST:
             sort_heap(s.distance + query * k, s.index + query * k, k)
@@ -435,7 +440,7 @@ def homes(index, state, Py_ssize_t start, Py_ssize_t stop, const floating[:, :, 
 def walk(
     index, state, Py_ssize_t budget, const floating[:, :, ::1] panels, const floating[:, :, :, ::1] boxes
 ):
-    """Answer the queries of a Walk in state.order, from state.position on, opening at most `budget` nodes.
+    """Answer the queries of a Walk in state.order, from state.position on, by visits to `budget` nodes and leaves.
 
     `index` is a Tree of `fastclf/neighbors/kdtree.py` with these panels and boxes. Returns FINISHED, PAUSED, or
     BUFFER_FULL. The buffer then has the hits of all completed queries, state.position[3] in number, and the next call

@@ -10,12 +10,12 @@ from conftest import pairwise_grid, seconds_to_obey_ctrl_c
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from fastclf import _simd
+from fastclf import NearestNeighbors, _simd
 from fastclf._threads import Progress
 from fastclf.neighbors import _kdtree_build, kdtree
 from fastclf.neighbors.admit import resolve_metric
 from fastclf.neighbors.hits import Lists
-from fastclf.neighbors.kdtree import Tree
+from fastclf.neighbors.kdtree import Tree, is_worth_a_tree
 from fastclf.neighbors.scan import Scan
 from fastclf.neighbors.search import Search
 
@@ -380,7 +380,7 @@ import sys, time
 import numpy as np
 from fastclf.neighbors.admit import resolve_metric
 from fastclf.neighbors.hits import Lists
-from fastclf.neighbors.kdtree import Tree
+from fastclf.neighbors.kdtree import Tree, is_worth_a_tree
 from fastclf.neighbors.search import Search
 from fastclf._threads import Progress
 X = np.random.default_rng(0).standard_normal((300_000, 8), dtype=np.float32)
@@ -410,3 +410,65 @@ except KeyboardInterrupt:
 def test_ctrl_c_ends_work_at_once(n_jobs, work):
     code = WORK_FOR_LONG.format(work=work.format(n_jobs=n_jobs), n_jobs=n_jobs)
     assert seconds_to_obey_ctrl_c(code) < 1.0
+
+
+@pytest.fixture
+def n_visits(monkeypatch):
+    """A list that gets the number of queries that each walk of a tree answers."""
+    walk, counts = Tree._walk, []
+
+    def counted(self, state):
+        counts.append(len(state.homes))
+        return walk(self, state)
+
+    monkeypatch.setattr(Tree, "_walk", counted)
+    return counts
+
+
+def in_clusters(rng, n, d):
+    centres = 3 * rng.standard_normal((20, d))
+    return centres[rng.integers(0, 20, n)] + 0.2 * rng.standard_normal((n, d))
+
+
+def near_a_surface(rng, n, d):
+    return rng.standard_normal((n, 3)) @ rng.standard_normal((3, d)) + 0.01 * rng.standard_normal((n, d))
+
+
+def independent(rng, n, d):
+    return rng.standard_normal((n, d))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev"])
+@pytest.mark.parametrize(
+    ("make_rows", "is_walked"), [(in_clusters, True), (near_a_surface, True), (independent, False)]
+)
+def test_many_queries_are_scanned_where_the_tree_would_visit_too_many_leaves(
+    rng, n_visits, dtype, metric, make_rows, is_walked
+):
+    rows = make_rows(rng, 9100, 24).astype(dtype)
+    X, Q = rows[100:], rows[:100]
+    tree, scan = (NearestNeighbors(algorithm=each, metric=metric).fit(X) for each in ("auto", "brute"))
+    assert type(tree._scan._given) is Tree
+    expected, got = (model.kneighbors(Q) for model in (scan, tree))
+    np.testing.assert_array_equal(got, expected)
+    assert sum(n_visits) == 100 * is_walked
+    radius = float(np.median(expected[0][:, 2]))
+    n_visits.clear()
+    expected, got = (model.radius_neighbors(Q, radius) for model in (scan, tree))
+    for distances, rows, others, other_rows in zip(*got, *expected):
+        np.testing.assert_array_equal(distances, others)
+        np.testing.assert_array_equal(rows, other_rows)
+    assert sum(n_visits) == 100 * is_walked
+    n_visits.clear()
+    np.testing.assert_array_equal(tree.kneighbors(Q[:3]), scan.kneighbors(Q[:3]))
+    assert sum(n_visits) == 3
+
+
+@pytest.mark.parametrize("n", [60_000, 100_000])
+def test_a_tree_is_worth_its_construction_where_trees_of_a_few_rows_prune_well(rng, n):
+    metric = make_metric("euclidean", 20)
+    assert is_worth_a_tree(in_clusters(rng, n, 20), metric, 5)
+    assert is_worth_a_tree(near_a_surface(rng, n, 20).astype(np.float32), metric, 5)
+    assert not is_worth_a_tree(independent(rng, n, 20), metric, 5)
+    assert not is_worth_a_tree(np.sort(independent(rng, n, 20), axis=0), metric, n - 1)
