@@ -337,7 +337,8 @@ class Nystroem(_RandomMap):
             out[:] = linear_scores(values(rows), self.normalization_, zero, 1)
 
         dtype = np.result_type(X.dtype, self.components_.dtype)
-        work = self._n_out() + self.normalization_.size * len(X) // max(1, X.size)
+        # products of whole matrices take a quarter of the time of other multiplications
+        work = (self._n_out() + self.normalization_.size * len(X) // max(1, X.size)) // 4
         return self._transformed(X, dtype, work, write, 1 if callable(self.kernel) else self.n_jobs)
 
     def _values(self, X):
