@@ -652,6 +652,20 @@ class Progress:
             return self.stopped
 
 
+class Counted:
+    """The Progress of work that has been counted already: no step is added, but a callback may stop the work."""
+
+    def __init__(self, progress):
+        self.progress, self.label, self.total = progress, progress.label, progress.total
+
+    @property
+    def step(self):
+        return self.progress.step
+
+    def advance(self, amount=1, value=None):
+        return self.progress.advance(0, value)
+
+
 def advance(progress, amount):
     """Report an amount of finished work; raise RuntimeError if the user's callback stops the work."""
     if progress.advance(amount):

@@ -208,14 +208,14 @@ class Cells(Index):
             # the loop over an unlimited range ends by a return, once all queries of the block are answered
             for start, stop in ranges(0, 1 << 62, _FIRST_PANELS, 1 << 20):
                 outcome = kernels.visit(self.X, self, state, stop - start)
+                advance(search.progress, int(state.position[0] - done - (outcome == kernels.CROWDED)) * len(self.X))
+                done = state.position[0]
                 if outcome == kernels.CROWDED:
                     left.append(block[0] + int(state.position[0]) - 1)
                     n_left += 1
                     if n_left >= _TRIED and 2 * n_left > state.position[0]:
                         left.extend(range(block[0] + int(state.position[0]), block[1]))
                         return
-                advance(search.progress, int(state.position[0] - done - (outcome == kernels.CROWDED)) * len(self.X))
-                done = state.position[0]
                 yield
                 if outcome == kernels.FINISHED:
                     return

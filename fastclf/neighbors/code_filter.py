@@ -13,7 +13,7 @@ import numpy as np
 from .. import _simd
 from .._aligned import aligned
 from .._state_table import Array, Instance, SizeOf, Value, declare, where
-from .._threads import Progress, n_threads, ranges, run
+from .._threads import Counted, n_threads, ranges, run
 from .._validation import require_number, require_truth
 from .metrics import MetricOf, names_with
 from .scan import Pass, Queries, Scan
@@ -263,8 +263,8 @@ class Filter(Scan):
         plan = self._plan(search, self._query_bytes(k), self._most_queries(k), search.memory)
         self._run(search, plan, partial(FilterHeaps.of, distance_out, index_out), finish)
         if left:
-            done = search._replace(progress=Progress(None, ""))  # the progress of all queries has been told
-            answer_left(Scan(self.X, self.metric), done, np.unique(np.concatenate(left)), distance_out, index_out)
+            counted = search._replace(progress=Counted(search.progress))
+            answer_left(Scan(self.X, self.metric), counted, np.unique(np.concatenate(left)), distance_out, index_out)
         require_full(index_out, search.fewer)
 
     def within(self, search, radius, out):

@@ -66,13 +66,16 @@ def plan(X, metric, k=10, n_jobs=None, memory=256.0, force=False, share=1.0):
     if metric.name == "cosine":
         norm = np.sqrt(metric.norm2[chosen])
         sample /= np.where(norm > 0, norm, 1)[:, None]
-    center = sample.mean(axis=0)
-    sample -= center
-    largest = max(sample.max(), -sample.min())
-    scale = float(2.0 ** np.clip(-np.ceil(np.log2(largest)), -1000, 1000)) if 0 < largest < np.inf else 1.0
-    sample = (sample * scale).astype(np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        center = sample.mean(axis=0)
+        sample -= center
+        largest = max(sample.max(), -sample.min())
+        scale = float(2.0 ** np.clip(-np.ceil(np.log2(largest)), -1000, 1000)) if 0 < largest < np.inf else 1.0
+        sample = (sample * scale).astype(np.float32)
+    if not np.isfinite(sample).all():
+        return None
     queries = np.sort(rng.choice(len(chosen), min(_SAMPLE_QUERIES, len(chosen)), replace=False))
-    scan, k = Scan(X, metric), max(1, min(k, n - 1))
+    scan, k = Scan(X, metric), max(1, min(k, n // 16, n - 1))  # for more neighbours no code is read
     costs, best, make = _Costs(scan, k, share), np.inf if force else _PAYS, None
     # where numbers overflow, the expected cost of a code is NaN, so that the code is not chosen
     with np.errstate(over="ignore", invalid="ignore"):

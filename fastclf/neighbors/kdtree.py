@@ -13,7 +13,7 @@ import numpy as np
 from .. import _simd
 from .._aligned import aligned
 from .._state_table import Array, SizeOf, declare
-from .._threads import Progress, advance, n_threads, ranges, run
+from .._threads import Counted, Progress, advance, n_threads, ranges, run
 from . import _kdtree_build
 from .hits import Hits, Lists
 from .metrics import MetricOf, names_with
@@ -268,12 +268,11 @@ class Tree(Scan):
 
         threads, blocks = self._cut(search, 0, search.memory / 2)
         run(answer, blocks, threads)
-        # the scan reports no progress to the user, because the walk through the tree has already counted these queries
-        unwatched = Progress(0, "")
+        counted = Counted(search.progress)  # the walk through the tree has already counted these queries
         for first in range(0, len(crowded), 64):
             some = np.array(crowded[first : first + 64])
             found = Lists.empty(len(some), out.measured)
-            super().within(search.of(some)._replace(progress=unwatched), radius_of(radius, some), found)
+            super().within(search.of(some)._replace(progress=counted), radius_of(radius, some), found)
             for i, rows in enumerate(found.indices):
                 out.put(some[i], rows, found.distances[i] if out.measured else None)
 
@@ -293,15 +292,16 @@ class Tree(Scan):
     def _visits(self, search, found, steps):
         """The number of visits to nodes and leaves for a few queries, rounded up to the end of one of the steps.
 
-        None: not all queries are answered after all steps, or their hits do not fit the buffer.
+        None: not all queries are answered after all steps.
         """
         state = Walk(search, self._queries(search), found)
         kernels.homes(self, state, 0, len(state.homes), self.boxes)
         state.order = np.argsort(state.homes)
         for start, stop in steps:
             outcome = kernels.walk(self, state, stop - start, self.panels, self.boxes)
-            if outcome != kernels.PAUSED:
-                return stop if outcome == kernels.FINISHED else None
+            if outcome == kernels.FINISHED:
+                return stop
+            state.position[2:] = 0  # hits are not read
         return None
 
     def _cut(self, search, bytes_per_query, memory):
@@ -344,7 +344,7 @@ def is_worth_a_tree(X, metric, k):
     (n, d), visits = X.shape, []
     queries = X[n // (2 * _TRIAL_QUERIES) :: n // _TRIAL_QUERIES][:_TRIAL_QUERIES]
     for n_rows in _TRIAL_ROWS:
-        tree = Tree(np.ascontiguousarray(X[:: n // n_rows][:n_rows]), metric, 1)
+        tree = Tree(np.ascontiguousarray(X[:: max(1, n // n_rows)][:n_rows]), metric, 1)
         most = int(_MOST_VISITED * sum(tree._sizes(n_rows))) * len(queries)
         shape = len(queries), min(k, n_rows)
         heaps = Heaps(np.empty(shape), np.empty(shape, np.intp))

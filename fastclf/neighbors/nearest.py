@@ -24,10 +24,11 @@ class NearestNeighbors(NumberSearch, RadiusSearch):
 
     Notes
     -----
-    `fit` stores a reference to X (float32 or float64, C-contiguous: no copy; memory maps stay on disk) and reads it
-    once, to refuse NaN and infinity. Rows of `partial_fit` are copied, into at most 1.5 times their size. Distances are
-    sums in float64 over the coordinates in their order, for float32 input too, and ties go to the smaller row index:
-    the number of threads, the batch size and the SIMD level change no bit of an answer.
+    `fit` stores a reference to X (float32 or float64, C-contiguous: no copy, except that a tree has one of at most 128
+    MB by 'auto'; memory maps stay on disk) and reads it once, to refuse NaN and infinity. Rows of `partial_fit` are
+    copied, into at most 1.5 times their size. Distances are sums in float64 over the coordinates in their order, for
+    float32 input too, and ties go to the smaller row index: the number of threads, the batch size and the SIMD level
+    change no bit of an answer.
 
     Examples
     --------

@@ -35,7 +35,7 @@ cdef enum:
 
 STACK_SIZE = STACK
 
-# The reasons why a walk ends: all queries are answered, the budget of nodes is spent, or the buffer of hits is
+# The reasons why a walk ends: all queries are answered, the budget of visits is spent, or the buffer of hits is
 # nearly full.
 cdef enum:
     DONE

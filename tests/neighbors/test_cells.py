@@ -464,3 +464,13 @@ def test_an_exported_search_is_that_of_the_filter(rng):
 
     model = NearestNeighbors(algorithm="cells").fit(clustered(rng, 900, 12))
     assert form_of(model).is_filter
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_steps_of_a_callback_add_up_to_the_total_where_queries_are_left_to_the_filter(seed):
+    rng = np.random.default_rng(seed)
+    X, Q = (rng.standard_t(2, (n, 7)).astype(np.float32) for n in (5155, 40))
+    steps = []
+    model = NearestNeighbors(n_neighbors=19, algorithm="cells", n_jobs=1, callback=lambda *call: steps.append(call[:2]))
+    model.fit(X).kneighbors(Q)
+    assert steps[-1] == (len(Q) * len(X),) * 2

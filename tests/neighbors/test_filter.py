@@ -4,6 +4,7 @@ import ctypes
 import math
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -304,6 +305,30 @@ def test_a_query_far_from_all_rows_is_given_up_and_scanned(rng, monkeypatch, n_q
     np.testing.assert_array_equal(answer, plain.kneighbors(Q))
     most = most_measured(30_000, 80, 5, filtered._scan._given.cost(n_queries))
     assert most < measured.max() <= 3 * most
+
+
+def test_a_callback_can_stop_the_scan_of_queries_that_are_given_up(rng):
+    X = rng.standard_normal((30_000, 4)) @ rng.standard_normal((4, 80))
+    Q = X[:200] + 100 * rng.standard_normal((200, 80))
+    steps = []
+
+    def callback(step, total, value):
+        steps.append((step, total))
+        return sum(each == total for each, total in steps) == 2  # the second one comes from the scan
+
+    index = NearestNeighbors(algorithm="filter", n_jobs=1).fit(X)._scan._given
+    progress = Progress(len(Q) * len(X), "kneighbors", callback=callback)
+    with pytest.raises(RuntimeError, match="kneighbors: stopped by callback at 100 %"), progress:
+        index.nearest(Search(Q, None, None, progress, 1), np.empty((200, 5)), np.empty((200, 5), np.intp))
+    assert [step for step, _ in steps] == sorted(step for step, _ in steps)
+    assert steps[-1] == (len(Q) * len(X),) * 2
+
+
+def test_rows_whose_sum_overflows_are_scanned(rng):
+    X = np.clip(rng.standard_normal((2000, 20)) * 1e308, -1.7e308, 1.7e308)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert plan(X, resolve_metric("euclidean"), force=True) is None
 
 
 def test_where_few_rows_may_be_found_the_answer_is_that_of_a_scan(rng):
