@@ -19,6 +19,7 @@ from .gram import GivenKernel, Gram
 from .kernel_votes import called
 from .objects import KernelTable, are_objects, require_objects
 from .pair_scores import (
+    MOST_VALUES,
     couple,
     few_scores,
     has_many_classes,
@@ -125,7 +126,7 @@ class KernelMachine(Classifier):
         The support vectors and coefficients that they are made of can then not be written to, nor can `coef_`.
         """
         coef, n_pairs = fitted["_dual_coef_"], len(fitted["intercept_"])
-        if self.kernel != "linear" or isinstance(rows, Csr) or n_pairs > len(rows):
+        if self.kernel != "linear" or isinstance(rows, Csr) or n_pairs * rows.shape[1] > rows.size + coef.size:
             return np.empty((0, 0))
         with np.errstate(over="ignore", invalid="ignore"):
             planes = pairs.hyperplanes(rows, coef, fitted["n_support_"])
@@ -344,7 +345,7 @@ class KernelMachine(Classifier):
         else:
             X = self._new_samples(X)
         if self.kernel == "linear" and np.size(self._planes_):
-            return linear_scores(X, self._planes_, self.intercept_, self.n_jobs)
+            return self._scores_by_planes(X, votes)
         if not self._is_table() and type(X) is type(self._support_rows_) is np.ndarray:
             scores = few_scores(self, self._kernel(self._gamma_), X)
             if scores is not None:
@@ -366,6 +367,19 @@ class KernelMachine(Classifier):
                 return many_pairs(self, kernel, support, rows, starts, threads, votes)
             S = partial_scores(kernel, support, rows, self._dual_coef_, starts, self._dtype_, threads)
         return pair_scores(S, self.intercept_)
+
+    def _scores_by_planes(self, X, votes):
+        """Like `_scores`. With `votes`, the scores of many pairs are in memory for some of the rows at a time."""
+        n_pairs = len(self._planes_)
+
+        def scored(X):
+            return linear_scores(X, self._planes_, self.intercept_, self.n_jobs)
+
+        if not votes or n_pairs == 1 or len(X) * n_pairs <= MOST_VALUES:
+            return scored(X)
+        step = max(1, MOST_VALUES // n_pairs)
+        parts = [X[start : start + step] for start in range(0, len(X), step)]
+        return np.concatenate([winners(scored(part), len(self.classes_)) for part in parts])
 
     def decision_function(self, X):
         """Scores of rows.

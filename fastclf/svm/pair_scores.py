@@ -9,11 +9,11 @@ from ..kernels.values import Block, Packed
 
 compiled = _simd.load("svm._pair_votes")
 
-# The largest number of kernel values that are in memory at a time, while rows are scored.
-_VALUES = 1 << 20
+# The largest number of kernel values, or of scores of pairs of many classes, that are in memory at a time.
+MOST_VALUES = 1 << 20
 
 # The kernel multiplies packed rows by panels of other rows. The new rows are packed if there are at most _FEW of them
-# with at most _VALUES kernel values, or at most _FEWER of them; otherwise the support vectors are packed.
+# with at most MOST_VALUES kernel values, or at most _FEWER of them; otherwise the support vectors are packed.
 _FEW, _FEWER = 64, 8
 
 # With at least _MANY_CLASSES classes, rows are decided in blocks of about _BLOCK_VALUES kernel values for each row of a
@@ -59,7 +59,7 @@ def few_scores(model, kernel, X):
 def partial_scores(kernel, support, X, coef, starts, dtype, threads):
     """S[i, c, o] = sum of coef[o, j] k(s_j, x_i) over the support vectors s_j of class c. support, X: `Rows`."""
     n_classes, n_outputs = len(starts) - 1, len(coef)
-    if len(X) <= _FEWER or (len(X) <= _FEW and len(X) * len(support) <= _VALUES):
+    if len(X) <= _FEWER or (len(X) <= _FEW and len(X) * len(support) <= MOST_VALUES):
         out = np.zeros((len(X), n_classes, n_outputs))
         if len(support):
             K = np.empty((len(X), len(support)), dtype)
@@ -114,7 +114,7 @@ def many_pairs(model, kernel, support, X, starts, threads, votes):
 def table_scores(values, n, coef, starts):
     """Like `partial_scores`; values(start, stop) gives kernel values of rows [start, stop) with all support vectors."""
     out = np.zeros((n, len(starts) - 1, len(coef)))
-    step = max(1, _VALUES // max(1, coef.shape[1]))
+    step = max(1, MOST_VALUES // max(1, coef.shape[1]))
     for start in range(0, n, step):
         stop = min(n, start + step)
         compiled.combine(np.ascontiguousarray(values(start, stop)), coef, starts, out[start:stop])
@@ -124,7 +124,7 @@ def table_scores(values, n, coef, starts):
 def _row_ranges(scores):
     if scores.size <= _FEW_SCORES:
         return [(0, len(scores))]
-    return ranges(0, len(scores), 1 + _VALUES // max(1, scores.shape[1]))
+    return ranges(0, len(scores), 1 + MOST_VALUES // max(1, scores.shape[1]))
 
 
 def pair_scores(S, intercept):

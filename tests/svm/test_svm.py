@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 import fastclf
 from fastclf import SVC, svm_path
 from fastclf.kernels import values
-from fastclf.svm import interior_point, pair_scores, pairs, small_pairs, smo, steps
+from fastclf.svm import interior_point, kernel_machine, pair_scores, pairs, small_pairs, smo, steps
 from fastclf.svm.dual import Dual, Work
 from fastclf.svm.gram import GivenKernel
 
@@ -838,6 +838,27 @@ def test_many_classes_are_decided_in_blocks_with_the_same_bits(rng, monkeypatch,
             np.testing.assert_array_equal(found[1], model.predict(B[:n]))
     theirs = peer.SVC(kernel=kernel).fit(A, y)
     assert np.mean(found[1] == theirs.predict(B)) > 0.97
+
+
+def test_more_pairs_than_support_vectors_are_decided_by_planes_in_blocks_if_these_take_fewer_products(rng, monkeypatch):
+    n_classes, d = 30, 5
+    y = np.r_[np.arange(n_classes), rng.integers(0, n_classes, 150)]
+    X = 2 * rng.standard_normal((n_classes, d))[y] + rng.standard_normal((len(y), d))
+    Q = rng.standard_normal((50, d))
+    model = SVC(kernel="linear", decision_function_shape="ovo").fit(X, y)
+    assert len(model.support_) < len(model.intercept_) == len(model._planes_)
+    scores, labels = model.decision_function(Q), model.predict(Q)
+    theirs = peer.SVC(kernel="linear", decision_function_shape="ovo").fit(X, y)
+    np.testing.assert_allclose(scores, theirs.decision_function(Q), atol=2e-2)
+    with monkeypatch.context() as patch:
+        patch.setattr(kernel_machine, "MOST_VALUES", 3 * len(model.intercept_))
+        np.testing.assert_array_equal(model.predict(Q), labels)
+    # without planes the scores are sums of kernel values
+    model._planes_ = np.empty((0, 0))
+    np.testing.assert_allclose(model.decision_function(Q), scores, atol=1e-10)
+    np.testing.assert_array_equal(model.predict(Q), labels)
+    wide = SVC(kernel="linear").fit(rng.standard_normal((len(y), 3000)), y)
+    assert np.size(wide._planes_) == 0
 
 
 def test_a_score_of_0_of_many_classes_is_a_vote_for_the_second():
