@@ -94,7 +94,7 @@ class Maker(NamedTuple):
         return Scan(X, metric)
 
     def _suits_a_tree(self, X, metric, is_coded):
-        (n, d) = X.shape
+        n, d = X.shape
         if isinstance(X, np.memmap):
             return False
         if d <= LOW_DIMENSION:

@@ -30,7 +30,7 @@ _WIDTHS = (8, 16, 24, 32, 48, 64), (96, 128), (192, 256)
 _MOST_EXACT = 128
 # Quantiles of the absolute coordinates. For each of them a code is tried that clips only coordinates beyond it.
 _KEPT = (0.999, 0.99)
-# Codes of more bytes are tried if the last size leaves less than this part of the rows that the one before leaves.
+# Larger codes are tried if the last size leaves less than this part of the rows that the size before it leaves.
 _FALLING = 0.75
 _NORMAL = 3.3  # the largest coordinate, in standard deviations, that is expected not to be clipped
 # a list of candidates of more rows is shortened before it is known how far the k-th nearest row is

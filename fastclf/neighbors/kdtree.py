@@ -40,11 +40,11 @@ _THREAD_WORK = 1 << 20
 # a query visits about _VISITED rows, or is answered by a scan.
 _VISITS, _QUERY, _VISITED = 40_000_000, 6000, 4096
 
-# With at most this number of features a tree takes less time than a scan, however the rows lie.
+# With at most this number of features a tree mostly takes less time than a scan, so that no query is tried.
 LOW_DIMENSION = 8
 
-# With more features, one of _TRIED_OF queries, from _FEWEST_TRIED to _MOST_TRIED, is answered first if there are at
-# least _MANY_QUERIES. A scan answers all queries if it takes less time than these answers.
+# With more features, of at least _MANY_QUERIES queries one of _TRIED_OF, from _FEWEST_TRIED to _MOST_TRIED, is tried
+# first. A scan answers all queries if it is expected to be faster.
 _MANY_QUERIES, _TRIED_OF, _FEWEST_TRIED, _MOST_TRIED = 32, 64, 4, 32
 
 

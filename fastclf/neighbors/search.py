@@ -21,8 +21,8 @@ from .metrics import numbered
 kernels = _simd.load("neighbors._scan")
 
 # The largest number of queries in a block. A kernel call compares a range of rows with all queries of a block. If there
-# are at most _FEW_ROWS rows, a call takes less time than its preparation, and a block has up to _MORE_QUERIES, as have
-# queries that one index leaves to another.
+# are at most _FEW_ROWS rows, a call takes less time than its preparation, and a block has up to _MORE_QUERIES. So has
+# a block of queries that one index leaves to another.
 _BLOCK_QUERIES, _FEW_ROWS, _MORE_QUERIES = 1024, 64, 4096
 
 # The largest number of coordinates in a block of queries. A block is compared with one row in 5 ms, even if every

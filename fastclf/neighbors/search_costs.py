@@ -19,7 +19,7 @@ _CACHED_BYTES = 1 << 21
 _ROW = 0.1  # to compare a row's screen with the limit of a query
 _CODE_ROW = 0.15  # to compare a row's code with the limit of a query
 _CODE_READ = 0.55  # to read a row's code, beyond the time for its bytes; once for all queries of a block
-_CODE_CALL = 3e4  # what a search by codes takes longer to begin than a scan, for a query rather than for a pair
+_CODE_CALL = 3e4  # to begin a search by codes, beyond the time for a scan; once for all pairs
 # The rows that a search by codes measures for each neighbour before it knows how far the k-th nearest row is.
 _FIRST_MEASURED = 3
 # A query for which codes rule out too few rows is answered by a scan instead: once more rows have been measured than a
@@ -30,10 +30,10 @@ _GIVEN_UP, _FEW_MEASURED = 0.5, (64, 8)
 _MEASURE, _MEASURE_COORDINATE = 150.0, 0.5
 
 
-# To visit a node or a leaf of a tree: a constant part, and a part for each number of 32 bits in a leaf of 32 rows,
-# relative to its comparison with a query. Leaves that are not in the processor's caches take the factor _FAR_LEAF.
+# To visit a node or a leaf of a tree: _VISIT, and for each 32 bits of a leaf of 32 rows _LEAF times `difference`. Trees
+# of more than _CACHED_LEAVES bytes do not fit the caches, and their leaves take _FAR_LEAF times as long.
 _VISIT, _LEAF, _FAR_LEAF, _CACHED_LEAVES = 8.0, 2.0, 1.4, 1 << 24
-_SCAN_CALL = 1e3  # what a scan takes for a query in addition to the cost of pairs
+_SCAN_CALL = 1e3  # to scan for a query, beyond the cost of its pairs
 
 
 class _Level(NamedTuple):
