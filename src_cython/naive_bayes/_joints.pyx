@@ -34,6 +34,7 @@ cdef unsigned int ALL_LANES = (1 << LANES_D) - 1
 cdef enum:
     PART = 64  # the number of columns whose parameters are turned together
     LOG_COLUMNS = 64  # the number of columns whose logarithms are computed together
+    FACTORS = 16  # the number of factors of a product of which one logarithm is taken
 
 
 # The rows from start to stop of an array of log joints, log P(x, class), to which a kernel adds terms.
@@ -320,12 +321,13 @@ cdef void log_shares_of(const counts_t* from_, Py_ssize_t start, Py_ssize_t stop
 
 # Logarithms of absence: out[i] = log(1 - exp(min(log_there[i], 0))), for numbers (column, class) whose classes are
 # adjacent. They are added up in `sums`, which has `period` vectors: number i belongs to lane i modulo the lanes of
-# these vectors, and so each lane to one class. `out` may be NULL.
+# these vectors, and so each lane to one class. `out` may be NULL. A sum takes one logarithm for FACTORS numbers, of
+# their product: a factor is 0 or at least 2^-53, so that no product but 0 underflows. `products`: as `sums`, all 1.
 cdef void logs_of_absence_of(
-    const double* log_there, Py_ssize_t n, double* out, double* sums, Py_ssize_t period
+    const double* log_there, Py_ssize_t n, double* out, double* sums, double* products, Py_ssize_t period
 ) noexcept nogil:
-    cdef Py_ssize_t i = 0, v = 0, lane, left
-    cdef vec_d x
+    cdef Py_ssize_t i = 0, v = 0, n_factors = 0, lane, left
+    cdef vec_d x, there
     cdef double* part = <double*> &x
     while i < n:
         left = min(LANES_D, n - i)
@@ -336,13 +338,34 @@ cdef void logs_of_absence_of(
             x = spread_d(-INFINITY)
             for lane in range(left):
                 part[lane] = log_there[i + lane]
-        x = log_of_rest(exp_of_negative(-larger(-x, spread_d(0))))
-        (<vec_d*> sums)[v] += x
-        v = v + 1 if v + 1 < period else 0
+        there = exp_of_negative(-larger(-x, spread_d(0)))
+        (<vec_d*> products)[v] *= spread_d(1) - there
         if out != NULL:
+            x = log_of_rest(there)
             for lane in range(left):
                 out[i + lane] = part[lane]
         i += LANES_D
+        v += 1
+        if v == period or i >= n:
+            v = 0
+            n_factors += 1
+            if n_factors == FACTORS or i >= n:
+                n_factors = 0
+                take_logs(products, sums, period)
+
+
+cdef void take_logs(double* products, double* sums, Py_ssize_t n_vectors) noexcept nogil:
+    """Add the logarithm of each product, which is from 0 to 1, to the sum in its place, and set it to 1."""
+    cdef Py_ssize_t v, lane
+    cdef vec_d x
+    for v in range(n_vectors):
+        x = (<vec_d*> products)[v]
+        if at_most_d(spread_d(DBL_MIN), x) == ALL_LANES:
+            (<vec_d*> sums)[v] += log_of_normal(x)
+        else:
+            for lane in range(v * LANES_D, (v + 1) * LANES_D):
+                sums[lane] += log(products[lane]) if products[lane] > 0 else -INFINITY
+        (<vec_d*> products)[v] = spread_d(1)
 
 
 cdef void decide_rows(
@@ -514,10 +537,13 @@ def logs_of_absence(const double[:, ::1] log_there, double[:, ::1] out=None):
     """
     cdef Py_ssize_t n_classes = log_there.shape[1], n = log_there.shape[0] * n_classes, i
     cdef Py_ssize_t period = n_classes // gcd(n_classes, LANES_D)
-    cdef double[::1] lanes = np.zeros(period * LANES_D), sums = np.zeros(n_classes)
+    cdef double[::1] lanes = np.zeros(period * LANES_D), products = np.ones(period * LANES_D)
+    cdef double[::1] sums = np.zeros(n_classes)
     require(out is None or (out.shape[0] == log_there.shape[0] and out.shape[1] == n_classes))
     with nogil:
-        logs_of_absence_of(&log_there[0, 0], n, NULL if out is None else &out[0, 0], &lanes[0], period)
+        logs_of_absence_of(
+            &log_there[0, 0], n, NULL if out is None else &out[0, 0], &lanes[0], &products[0], period
+        )
         for i in range(period * LANES_D):
             sums[i % n_classes] += lanes[i]
     return np.asarray(sums)

@@ -60,8 +60,19 @@ def test_logarithms_of_absence_and_their_sums_are_those_of_extended_precision(rn
     sums = kernels.logs_of_absence(there, found)
     # p near 1 leaves few digits of 1 - p
     np.testing.assert_allclose(found, wanted.astype(float), rtol=1e-14, atol=1e-15 / (1 - p).min())
-    np.testing.assert_allclose(sums, found.sum(axis=0), rtol=1e-13)
+    # each factor 1 - p is rounded; the error of a logarithm is the relative error of a product of probabilities
+    np.testing.assert_allclose(sums, found.sum(axis=0), rtol=1e-13, atol=d * 2.0**-53)
     np.testing.assert_array_equal(sums, kernels.logs_of_absence(there))
+
+
+def test_products_of_columns_that_are_nearly_certain_do_not_underflow():
+    there = np.full((1000, 3), -(2.0**-53))
+    there[:, 1] = np.log(0.999)
+    there[:, 2] = -1e-5
+    found = np.empty_like(there)
+    sums = kernels.logs_of_absence(there, found)
+    assert np.isfinite(sums).all()
+    np.testing.assert_allclose(sums, found.sum(axis=0), rtol=1e-13)
 
 
 def test_what_is_certain_is_never_absent_even_where_rounding_makes_it_more_than_certain():
