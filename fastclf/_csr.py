@@ -92,6 +92,13 @@ class Csr(DeclaredState):
         """The row number of each stored entry of the sparse matrix."""
         return repeated(np.arange(len(self)), np.diff(self.indptr))
 
+    def column_lengths(self):
+        """The number of stored entries of each column."""
+        lengths = np.zeros(self.n_columns, np.int64)
+        for start, stop in ranges(0, self.size, _CHECK_ENTRIES):
+            _orders.count_columns(self.indices, start, stop, lengths)
+        return lengths
+
     def __array__(self, dtype=None, copy=None):
         dense = np.zeros(self.shape, dtype or self.dtype)
         for start, stop in ranges(0, len(self), max(1, _SORT_ENTRIES * len(self) // (self.size + 1))):

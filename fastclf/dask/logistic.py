@@ -197,7 +197,7 @@ def sparse_moment_sums(model, rows, codes, weight, bounds, scale, factor):
 
 def entry_counts(model, rows, codes, weight, bounds):
     """For each block of sparse rows, the number of entries of each column."""
-    return [np.bincount(rows[start:stop].indices, minlength=rows.n_columns) for start, stop in pairwise(bounds)]
+    return [rows[start:stop].column_lengths() for start, stop in pairwise(bounds)]
 
 
 def sampled_rows(panels, step):

@@ -11,6 +11,8 @@ For few targets, building F mostly takes more time than the steps that it saves.
 equations are tried first, with the columns of A divided by their lengths.
 """
 
+from functools import partial
+
 import numpy as np
 
 from .._threads import aside_if_many, inner, norm_of
@@ -202,26 +204,37 @@ def scaled_gradients(A, target, alpha):
     W, rest, pace = np.zeros((A.shape[1], target.shape[1])), target.copy(), Pace(_SCALED_STEPS, end_of(A))
     slope = A.back(rest)
     P = slope * weight
-    size, scaled, scratch = _inner(slope, P), np.empty_like(W), np.empty_like(W)
+    size = _inner(slope, P)
     if not ((size > _SAFE) & (_inner(slope, slope) < 1 / _SAFE)).all():
         return None
+    state, take_step = (weight, W, rest, slope, P), partial(_step, A)
+    if A.takes_steps(target.shape[1]):
+        size, state, take_step = size.item(), [array.ravel() for array in state], A.step
     for step in range(1, _SCALED_STEPS + 1):
-        Q = A.times(P)
-        by = size / (_inner(Q, Q) + alpha * _inner(P, P))
-        W += np.multiply(P, by, out=scratch)
-        rest -= by * Q
-        slope = A.back(rest)
-        slope -= np.multiply(W, alpha, out=scratch)
-        left = float((np.sqrt(_inner(slope, slope)) / (alpha * np.sqrt(_inner(W, W)))).max())
+        size, squares, lengths = take_step(alpha, size, *state)
+        left = float((np.sqrt(squares) / (alpha * np.sqrt(lengths))).max())
         if left <= pace.end:
             return W
         if pace.is_too_slow(step, left):
             return None
-        np.multiply(slope, weight, out=scaled)
-        before, size = size, _inner(slope, scaled)
-        P *= size / before
-        P += scaled
     return None
+
+
+def _step(A, alpha, size, weight, W, rest, slope, P):
+    """A step of conjugate gradients for several targets together; changes W, rest, slope and the directions P.
+
+    Returns, for each target, the inner product of its slope and weight slope (the next `size`), |slope|^2 and |w|^2.
+    """
+    Q, scratch = A.times(P), np.empty_like(W)
+    by = size / (_inner(Q, Q) + alpha * _inner(P, P))
+    W += np.multiply(P, by, out=scratch)
+    rest -= by * Q
+    np.subtract(A.back(rest), np.multiply(W, alpha, out=scratch), out=slope)
+    scaled = np.multiply(slope, weight, out=scratch)
+    after = _inner(slope, scaled)
+    P *= after / size
+    P += scaled
+    return after, _inner(slope, slope), _inner(W, W)
 
 
 def is_solved(A, target, alpha, W):

@@ -807,7 +807,7 @@ def columns_of(X, taken):
     place = np.full(X.n_columns, -1, np.int32)
     place[taken] = np.arange(len(taken))
     n = len(X)
-    size = int(aside_if_many(X.size, np.bincount, X.indices[: X.size], minlength=X.n_columns)[taken].sum())
+    size = int(X.column_lengths()[taken].sum())
     indptr, indices, data = np.zeros(n + 1, np.int64), np.empty(size, np.int32), np.empty(size, X.dtype)
     for start, stop in ranges(0, n, max(1, n * _ENTRIES // (X.size + 1))):
         columns.take_columns(X, X.data, place, indptr, indices, data, start, stop)

@@ -32,10 +32,14 @@ from .._threads import (
 )
 from ..sums.blocks import over_rows
 from ..sums.moments import mirrored
+from . import _centred
 from .block_gradients import Split, basis_of, conjugate_block, is_enough, is_solved, scaled_gradients
 from .scores import linear_scores, products_with, transposed
 
 kernels = _simd.load("linear_model._elastic_net")
+
+# The largest number of entries of sparse rows whose product with a vector one thread computes, within a millisecond.
+_ONE_THREAD = 1 << 21
 
 # The largest number of rows of a matrix of products (1.2 GB). Larger problems are solved by conjugate gradients.
 MOST = 12_000
@@ -76,8 +80,9 @@ _STEPS = 20_000
 # Conjugate gradients are not tried if fewer steps than this take as long as a Cholesky factor.
 _FEW_STEPS = 8
 
-# Targets that span a space of at most this dimension, such as those of three classes, are solved one after the other.
-_FEW_TARGETS = 2
+# Targets that span a space of at most this dimension, such as those of three classes, are solved one after the other:
+# the first number, or the second where compiled steps solve one.
+_FEW_TARGETS = 2, 4
 
 # The numbers of multiplications in a product of dense matrices that take as long as one with an entry of sparse rows,
 # and as all that is done with each number of a matrix of products besides its Cholesky factor.
@@ -107,9 +112,8 @@ class Centred:
     def __init__(self, X, mean, root, n_jobs, turned=None):
         self.X, self.mean, self.root, self.n_jobs = X, mean, root, n_jobs
         self.turned = transposed(X) if turned is None else turned
-        self.share = None  # (n, 1): the share of each row in the total weight; None if rows are not centred
-        if mean.any():
-            self.share = (root**2 / np.sum(root**2))[:, None]
+        # the share of each row in the total weight; empty if rows are not centred
+        self.share = root**2 / np.sum(root**2) if mean.any() else np.empty(0)
 
     @property
     def shape(self):
@@ -117,18 +121,31 @@ class Centred:
 
     def times(self, W):
         """A W for a W of shape (d, k)."""
-        scores = products_with(self.X, W, np.zeros(W.shape[1]), self.n_jobs)
-        if self.share is not None:
-            scores -= (self.share * scores).sum(axis=0)
-        scores *= self.root[:, None]
+        scores = self._product(self.X, W)
+        _centred.centre_products(scores, self.root, self.share, np.empty(scores.shape[1]))
         return scores
 
     def back(self, R):
         """A' R for an R of shape (n, k)."""
-        R = R * self.root[:, None]
-        if self.share is not None:
-            R -= self.share * R.sum(axis=0)
-        return products_with(self.turned, R, np.zeros(R.shape[1]), self.n_jobs)
+        R, out = np.ascontiguousarray(R, np.float64), np.empty(R.shape)
+        _centred.centre_factors(R, self.root, self.share, np.empty(R.shape[1]), out)
+        return self._product(self.turned, out)
+
+    def _product(self, X, W):
+        """X W, by the calling thread if it is one product that takes little time."""
+        if not self.takes_steps(W.shape[1]):
+            return products_with(X, W, np.zeros(W.shape[1]), self.n_jobs)
+        out = np.empty(len(X))
+        _centred.multiply(X, X.data, np.ascontiguousarray(W, np.float64).ravel(), out)
+        return out[:, None]
+
+    def takes_steps(self, n_targets):
+        """Whether `step` is the fastest way to take a step of conjugate gradients, by one thread."""
+        return n_targets == 1 and 0 < self.X.size <= _ONE_THREAD
+
+    def step(self, *arguments):
+        """Take a step of conjugate gradients, as `_centred.step` says, for alpha, size, weight, w, rest, slope, p."""
+        return _centred.step(self.X, self.X.data, self.turned, self.root, self.share, *arguments, np.empty(len(self.X)))
 
     def square_times(self, V):
         """AA' V for a V of shape (n, k)."""
@@ -137,11 +154,9 @@ class Centred:
     @cached_property
     def square_lengths(self):
         """The squared length of each column; of one that hardly varies, that of its entries before they are centred."""
-        turned, weight = self.turned, self.root[:, None] ** 2
-        squares = aside_if_many(turned.size, np.square, turned.data, dtype=np.float64)
-        squared = Csr(turned.indptr, turned.indices, squares, len(weight))
-        squares = products_with(squared, weight, np.zeros(1), self.n_jobs)[:, 0]
-        centred = squares - weight.sum() * self.mean**2
+        squares = np.empty(self.shape[1])
+        _centred.square_lengths(self.turned, self.root, squares)
+        centred = squares - np.sum(self.root**2) * self.mean**2
         return np.where(centred > _VARIES * squares, centred, squares)
 
     def products(self):
@@ -461,12 +476,12 @@ def settled(step_from, w):
 def largest_eigenvalue(times, n, digits=1e-10, start=None):
     """An estimate from below of the largest eigenvalue of a positive semidefinite matrix, by the Lanczos process.
 
-    It starts at the vector `start`, or at a random one. A relative change of at most `digits` in 2 steps ends it, or in
-    8 steps from a random vector.
+    It starts at a random vector; a relative change of at most `digits` in 8 steps ends it. If it starts at the vector
+    `start`, near an eigenvector, an error of at most about `digits` ends it: with the residual r of an eigenvector and
+    the gap to the next eigenvalue, that is r^2 / gap.
     """
     steps = min(n, 100)
     Q, T, value = np.zeros((steps, n)), np.zeros((steps, steps)), 0.0
-    every = 8 if start is None else 2
     v = _random(n) if start is None else start
     size = norm_of(v)
     for k in range(steps):
@@ -477,10 +492,15 @@ def largest_eigenvalue(times, n, digits=1e-10, start=None):
             v -= (Q[: k + 1] @ v) @ Q[: k + 1]
         size = norm_of(v)
         ends = k + 1 == steps or not size > 1e-14 * T[: k + 1, : k + 1].max()
-        if ends or k % every == every - 1:
+        if start is None and (ends or k % 8 == 7):
             before, value = value, float(np.linalg.eigvalsh(T[: k + 1, : k + 1])[-1])
-            if ends or not abs(value - before) > digits * value:
-                break
+            ends = ends or not abs(value - before) > digits * value
+        elif start is not None and (ends or k):
+            values, vectors = np.linalg.eigh(T[: k + 1, : k + 1])
+            value, squared = float(values[-1]), (size * vectors[-1, -1]) ** 2
+            ends = ends or not squared > digits * value * (value - values[-2])
+        if ends:
+            break
         T[k, k + 1] = T[k + 1, k] = size
     return value
 
@@ -494,7 +514,8 @@ def _by_conjugate_gradients(A, target, alpha, with_condition):
     limit = A.gradients_limit(target.shape[1])
     if limit < _FEW_STEPS:
         return None
-    w = _by_scaled_gradients(A, target, alpha) if target.shape[1] <= 1 + _FEW_TARGETS else None
+    few = _FEW_TARGETS[A.takes_steps(1)]
+    w = _by_scaled_gradients(A, target, alpha, few) if target.shape[1] <= 1 + few else None
     if w is not None:
         start = A.square_times(_random(len(target))[:, None])[:, 0] if with_condition else None
         return Solution(w.T, A.shape[1], _condition(A, alpha, start) if with_condition else np.nan)
@@ -521,10 +542,10 @@ def _by_conjugate_gradients(A, target, alpha, with_condition):
     return None
 
 
-def _by_scaled_gradients(A, target, alpha):
+def _by_scaled_gradients(A, target, alpha, few):
     """The weights, from a solution for each vector of a basis of the targets; None if that is likely to be slow."""
     (basis, shares), found = basis_of(target), []
-    if not 0 < len(shares) <= _FEW_TARGETS:
+    if not 0 < len(shares) <= few:
         return None
     for vector in basis.T:
         w = scaled_gradients(A, vector[:, None], alpha)

@@ -8,7 +8,7 @@ from .. import _simd
 from .._csr import Csr, as_rows, as_summands, is_sparse
 from .._estimator import Classifier
 from .._state_table import Array, SizeOf, check_each, declare, require_shape, table_of
-from .._threads import aside_if_many, map_rows, ranges, rows_at, with_pages
+from .._threads import map_rows, ranges, rows_at, with_pages
 from .._validation import as_array, require_finite
 from ..sums.blocks import over_rows
 from ..sums.layout import by_column, transposed_copy
@@ -135,8 +135,7 @@ def products_with(X, W, intercept, n_jobs=None):
 
 def transposed(X, factor=None):
     """The transpose of a Csr, with values in float64, times the factor of their column of X if there is one."""
-    lengths = aside_if_many(X.size, np.bincount, X.indices[: X.size], minlength=X.n_columns)
-    starts = np.concatenate([[0], np.cumsum(lengths)])
+    starts = np.concatenate([[0], np.cumsum(X.column_lengths())])
     ends, rows, entries = starts[:-1].copy(), with_pages(np.empty(X.size, np.int32)), with_pages(np.empty(X.size))
     factor = np.ones(X.n_columns) if factor is None else factor
     for start, stop in ranges(0, len(X), max(1, _FIRST_ENTRIES * len(X) // (X.size + 1))):

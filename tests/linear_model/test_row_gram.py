@@ -31,11 +31,46 @@ def test_products_are_those_of_dense_rows(rng, shape, monkeypatch):
     centred = row_gram.Centred(rows, mean, root, 1)
     products = A @ A.T if shape[0] <= shape[1] else A.T @ A
     np.testing.assert_allclose(centred.products(), products, atol=1e-10 * np.abs(products).max())
-    V = rng.random((shape[0], 3))
-    np.testing.assert_allclose(centred.square_times(V), A @ (A.T @ V), atol=1e-10 * np.abs(products).max())
-    W = rng.random((shape[1], 3))
-    np.testing.assert_allclose(centred.times(W), A @ W, rtol=1e-10)
-    np.testing.assert_allclose(centred.back(A @ W), A.T @ (A @ W), atol=1e-10 * np.abs(A.T @ (A @ W)).max())
+    np.testing.assert_allclose(centred.square_lengths, (A**2).sum(axis=0), rtol=1e-10)
+    for n_vectors in 1, 3:
+        V = rng.random((shape[0], n_vectors))
+        np.testing.assert_allclose(centred.square_times(V), A @ (A.T @ V), atol=1e-10 * np.abs(products).max())
+        W = rng.random((shape[1], n_vectors))
+        np.testing.assert_allclose(centred.times(W), A @ W, rtol=1e-10)
+        np.testing.assert_allclose(centred.back(A @ W), A.T @ (A @ W), atol=1e-10 * np.abs(A.T @ (A @ W)).max())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("is_centred", [True, False])
+def test_a_compiled_step_of_conjugate_gradients_is_the_step_of_arrays(rng, dtype, is_centred):
+    X = text(rng, 50, 200)[0].astype(dtype)
+    root = rng.random(50) + 0.5
+    mean = root**2 @ X.toarray() / np.sum(root**2) if is_centred else np.zeros(200)
+    A = row_gram.Centred(as_csr(X, "test"), mean, root, 1)
+    weight, W = rng.random((200, 1)), rng.standard_normal((200, 1))
+    rest = rng.standard_normal((50, 1)) - A.times(W)
+    slope = A.back(rest) - 0.7 * W
+    state = weight, W, rest, slope, slope * weight
+    size = (slope * slope * weight).sum()
+    compiled = [array.copy().ravel() for array in state]
+    for _ in range(3):
+        wanted = block_gradients._step(A, 0.7, size, *state)
+        found = A.step(0.7, size, *compiled)
+        np.testing.assert_allclose(found, np.ravel(wanted), rtol=1e-11)
+        for one, other in zip(compiled, state):
+            np.testing.assert_allclose(one, other.ravel(), rtol=1e-9, atol=1e-12)
+        size = found[0]
+
+
+@pytest.mark.parametrize("digits", [1e-3, 1e-7])
+def test_the_largest_eigenvalue_from_a_vector_near_its_own_is_as_exact_as_wanted(rng, digits):
+    V = np.linalg.qr(rng.standard_normal((60, 60)))[0]
+    others = np.linspace(0, 2, 59)
+    for values in np.r_[9, others], np.r_[2.1, others], np.ones(60), np.r_[1, 0 * others]:
+        matrix = (V * values) @ V.T
+        for start in V[:, 0], matrix @ rng.standard_normal(60):
+            found = row_gram.largest_eigenvalue(lambda x, M=matrix: M @ x, 60, digits, start)
+            assert abs(found - values.max()) <= digits * values.max()
 
 
 @pytest.mark.parametrize("way", ["eigenvectors", "factor", "gradients"])
@@ -89,6 +124,7 @@ def test_sparse_rows_without_an_entry_have_weights_of_zero():
     assert model.rank_ == 0
 
 
+@pytest.mark.parametrize("one_thread", [0, 1 << 21])
 @pytest.mark.parametrize(
     ("n_classes", "fit_intercept", "way"),
     [
@@ -96,13 +132,18 @@ def test_sparse_rows_without_an_entry_have_weights_of_zero():
         (2, False, "scaled_gradients"),
         # the three targets, less their means, add up to 0, so that two solutions give the third
         (3, True, "scaled_gradients"),
-        (3, False, "conjugate_block"),
+        (4, False, "scaled_gradients"),
+        (6, True, "conjugate_block"),
         (9, True, "conjugate_block"),
         (9, False, "conjugate_block"),
     ],
 )
-def test_conjugate_gradients_have_the_weights_of_dense_rows(rng, monkeypatch, n_classes, way, fit_intercept):
+def test_conjugate_gradients_have_the_weights_of_dense_rows(
+    rng, monkeypatch, n_classes, way, fit_intercept, one_thread
+):
     monkeypatch.setattr(row_gram, "_FEW", 0)
+    monkeypatch.setattr(row_gram, "_ONE_THREAD", one_thread)
+    monkeypatch.setattr(row_gram, "_FEW_TARGETS", (4, 4))
     monkeypatch.setattr(row_gram.Centred, "gradients_limit", lambda self, n_targets: 1000)
     X, y = text(rng, 80, 300, n_classes)
     used = []

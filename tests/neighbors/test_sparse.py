@@ -68,6 +68,14 @@ def test_every_real_type_is_taken(rng, kind):
     assert_exact(X, Q, 4, "euclidean", NearestNeighbors(n_neighbors=4).fit(sparse.csr_array(X.astype(kind))))
 
 
+def test_the_length_of_a_column_is_the_number_of_its_entries(rng, monkeypatch):
+    monkeypatch.setattr(_csr, "_CHECK_ENTRIES", 7)
+    X = sparse.random_array((40, 30), density=0.1, rng=rng, format="csr")
+    for part in slice(None), slice(10, 25), slice(0, 0):
+        found = as_csr(X, "test")[part].column_lengths()
+        np.testing.assert_array_equal(found, (X.toarray()[part] != 0).sum(axis=0))
+
+
 def test_many_unsorted_entries_are_put_in_order_in_pieces(rng):
     X = sparse.random_array((3000, 40), density=0.6, format="csr", rng=rng)
     assert X.nnz > _csr._SORT_ENTRIES
