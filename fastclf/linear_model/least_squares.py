@@ -22,11 +22,12 @@ from .._threads import (
 )
 from .._validation import as_unchecked_matrix, require_number
 from .exclusive import exclusive_columns, solved_by_elimination
-from .row_gram import CACHED, Centred, DenseCentred, Factor, Unsure, largest_eigenvalue, mean_of, settled, solved
+from .row_gram import CACHED, Centred, DenseCentred, Factor, Unsure, largest_eigenvalue, settled, solved
 from .row_sums import RowSums
 from .scores import (
     LinearClassifier,
     chosen,
+    combined,
     counted,
     in_order_for,
     linear_codes,
@@ -467,9 +468,9 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
             if self.fit_intercept:
                 share = w / w.sum()
                 level = share @ target
-                mean = mean_of(X, share)
+                mean = combined(X, share[:, None], self.n_jobs)[0]
             try:
-                A, aims = DenseCentred(X, mean, root), (target - level) * root[:, None]
+                A, aims = DenseCentred(X, mean, root, self.n_jobs), (target - level) * root[:, None]
                 found = solved(A, aims, self.alpha, exact=False, with_condition=self._tells_condition)
             except (Unsure, np.linalg.LinAlgError):
                 return self._in_row_space(X, codes, n_classes, weight, progress)

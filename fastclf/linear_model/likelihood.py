@@ -707,8 +707,8 @@ class ByProducts:
     matrix then gets an eigenvalue for: AA' + lift 11' = LL'. The score that this adds to all rows is an intercept.
     """
 
-    def __init__(self, X, mean, centred):
-        self.A = DenseCentred(X, mean, np.ones(len(X)))
+    def __init__(self, X, mean, centred, threads):
+        self.A = DenseCentred(X, mean, np.ones(len(X)), threads)
         gram = self.A.products()
         largest = np.trace(gram)
         self.lift = largest / len(gram) ** 2 if centred else 0.0
@@ -764,7 +764,7 @@ class RowSpace(Likelihood):
         self._basis = None
         if len(outer.weights) == 0:
             with contextlib.suppress(np.linalg.LinAlgError):
-                self._basis = ByProducts(outer.X, outer.mean, bool(outer.bias))
+                self._basis = ByProducts(outer.X, outer.mean, bool(outer.bias), threads)
         if self._basis is None:
             self._basis = ByDecomposition(outer.X, outer.mean)
         n_classes = 2 if outer.K == 1 else outer.K

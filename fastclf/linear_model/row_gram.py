@@ -34,7 +34,7 @@ from ..sums.blocks import over_rows
 from ..sums.moments import mirrored
 from . import _centred
 from .block_gradients import Split, basis_of, conjugate_block, is_enough, is_solved, scaled_gradients
-from .scores import linear_scores, products_with, transposed
+from .scores import combined, linear_scores, products_with, transposed
 
 kernels = _simd.load("linear_model._elastic_net")
 
@@ -212,20 +212,29 @@ class Centred:
 
 
 class DenseCentred:
-    """The operator A = root (X - 1 mean') for fewer dense rows than columns, stored in float64.
+    """The operator A = root (X - 1 mean') for fewer dense rows than columns.
 
-    Products with few columns are written with their rows first, for which BLAS takes half the time.
+    Rows of float64 are stored as A. Rows of float32 are not copied: as in `Centred`, vectors of n numbers are centred,
+    which takes digits that float32 does not have.
     """
 
-    def __init__(self, X, mean, root):
-        self.X, self.mean, self.root = X, mean, root
-        self.A = np.empty(X.shape)
-        is_plain, size = bool((root == 1).all()), max(8, CACHED // X.shape[1])
+    def __init__(self, X, mean, root, n_jobs):
+        self.X, self.mean, self.root, self.n_jobs = X, mean, root, n_jobs
+        is_single = X.dtype == np.float32
+        self.rows = X if is_single else self._copied(np.float64)
+        self.factor = root if is_single else np.ones(len(X))
+        self.share = root**2 / np.sum(root**2) if is_single and mean.any() else np.empty(0)
+
+    def _copied(self, dtype):
+        """A in memory."""
+        X, root = self.X, self.root
+        A, is_plain, size = np.empty(X.shape, dtype), bool((root == 1).all()), max(8, CACHED // X.shape[1])
         for start in range(0, len(X), size):
             rows = slice(start, start + size)
-            np.subtract(X[rows], mean, out=self.A[rows])
+            np.subtract(X[rows], self.mean, out=A[rows], casting="same_kind")
             if not is_plain:
-                self.A[rows] *= root[rows, None]
+                A[rows] *= root[rows, None]
+        return A
 
     @property
     def shape(self):
@@ -233,21 +242,27 @@ class DenseCentred:
 
     def times(self, W):
         """A W for a W of shape (d, k)."""
-        return _product(W.T, self.A.T).T
+        scores = linear_scores(self.rows, W.T, np.zeros(W.shape[1]), self.n_jobs)
+        _centred.centre_products(scores, self.factor, self.share, np.empty(W.shape[1]))
+        return scores
 
     def back(self, R):
         """A' R for an R of shape (n, k)."""
-        return _product(R.T, self.A).T
+        R, factors = np.ascontiguousarray(R), np.empty(R.shape)
+        _centred.centre_factors(R, self.factor, self.share, np.empty(R.shape[1]), factors)
+        return combined(self.rows, factors, self.n_jobs).T
 
     def products(self):
         """AA'."""
-        return aside_if_slow(len(self.A) * self.A.size // 2, _square, self.A)
+        A = self.rows if self.rows.dtype == np.float64 else self._copied(np.float64)
+        return aside_if_slow(len(A) * A.size // 2, _square, A)
 
     def rounded_products(self):
-        """AA' computed in float32, or None if X is of float64."""
+        """AA' computed in float32, in half the time, or None if X is of float64."""
         if self.X.dtype != np.float32:
             return None
-        return aside_if_slow(len(self.A) * self.A.size // 4, _rounded_square, self.A)
+        A = self._copied(np.float32)
+        return aside_if_slow(len(A) * A.size // 4, _square, A).astype(np.float64)
 
     def gradients_limit(self, _):
         return 0
@@ -260,20 +275,6 @@ def _product(A, B):
 def _square(A):
     """The matrix of products AA' of the rows of a dense array A."""
     return np.dot(A, A.T)
-
-
-def _rounded_square(A):
-    """The same, but computed in float32, in half the time."""
-    return _square(A.astype(np.float32)).astype(np.float64)
-
-
-def mean_of(X, share):
-    """share @ X in float64, for dense rows."""
-    mean, size = np.zeros(X.shape[1]), max(1, CACHED // X.shape[1])
-    for start in range(0, len(X), size):
-        rows = slice(start, start + size)
-        mean += share[rows] @ X[rows].astype(np.float64, copy=False)
-    return mean
 
 
 def products_of(X, turned, n_jobs=None):
@@ -428,7 +429,8 @@ def _regular(gram, alpha, u, largest):
     """The matrix gram + alpha I; `largest` is added to the eigenvalue of gram's null vector u, if u is not None."""
     matrix = gram.copy()
     if u is not None:
-        matrix += largest * np.outer(u, u)
+        for i, rows in numbered_blocks(matrix):
+            rows += np.outer(largest * u[i], u)
     matrix[np.diag_indices(len(matrix))] += alpha
     return matrix
 

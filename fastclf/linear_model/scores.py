@@ -114,6 +114,13 @@ class _Blocks:
         return kernels.score_by_blocks(*arrays, start, stop, scores, codes, scratch)
 
 
+def combined(X, R, n_jobs=None):
+    """R' X of shape (k, d), for dense rows X and R of shape (n, k); each number is summed in the order of the rows."""
+    R, out = np.ascontiguousarray(R, np.float64), np.empty((R.shape[1], X.shape[1]))
+    over_rows(lambda start, stop: kernels.combine(X, R, out, start, stop), X.T, R.shape[1], n_jobs)
+    return out
+
+
 def in_order_for(X, coef):
     """Coefficients (K, d) in the order that predictions for rows such as X read: by column if X is sparse."""
     return by_column(coef) if is_sparse(X) and coef.ndim == 2 and len(coef) > 1 else coef

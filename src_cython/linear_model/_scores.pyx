@@ -13,6 +13,7 @@
 # not finite, so that X needs no separate check.
 from cython cimport floating
 from libc.math cimport cos, fabs
+from libc.string cimport memset
 
 from _csr cimport csr_of, csr_t
 from _exp cimport cos_of_moderate
@@ -38,6 +39,7 @@ cdef enum:
     # rows are packed, so that CLASS_ROWS of them share a load of weights, for so many columns and classes
     PACKED_COLUMNS = 32
     PACKED_CLASSES = 48
+    NEAR = 1 << 11  # the number of sums of columns that are added up together
     MODERATE = 1 << 20  # cosines of larger angles are computed one by one
 
 TILE_ROWS = ROWS
@@ -461,6 +463,63 @@ def score(
                 row += ROWS
             odd = count_odd(&out[start, 0], (stop - start) * K)
     return odd
+
+
+cdef void add_four_rows(
+    const floating* x, Py_ssize_t d, const double* r, Py_ssize_t K, double* out, Py_ssize_t size
+) noexcept nogil:
+    """The same as `add_one_row` for four rows one after the other; `size` is a multiple of LANES_D."""
+    cdef vec_d x0, x1, x2, x3, s
+    cdef Py_ssize_t j = 0, k
+    while j < size:
+        x0, x1, x2, x3 = load(x + j), load(x + d + j), load(x + 2 * d + j), load(x + 3 * d + j)
+        for k in range(K):
+            s = fmadd_d(spread_d(r[k]), x0, load(out + k * d + j))
+            s = fmadd_d(spread_d(r[K + k]), x1, s)
+            s = fmadd_d(spread_d(r[2 * K + k]), x2, s)
+            (<vec_d*> (out + k * d + j))[0] = fmadd_d(spread_d(r[3 * K + k]), x3, s)
+        j += LANES_D
+
+
+cdef void add_one_row(
+    const floating* x, Py_ssize_t d, const double* r, Py_ssize_t K, double* out, Py_ssize_t start, Py_ssize_t size
+) noexcept nogil:
+    """Add r_k x_j to out[k, j] for columns j from `start` to `size`, of d columns."""
+    cdef vec_d s
+    cdef Py_ssize_t j = start, k
+    while j + LANES_D <= size:
+        for k in range(K):
+            s = fmadd_d(spread_d(r[k]), load(x + j), load(out + k * d + j))
+            (<vec_d*> (out + k * d + j))[0] = s
+        j += LANES_D
+    while j < size:
+        for k in range(K):
+            s = fmadd_d(spread_d(r[k]), spread_d(x[j]), spread_d(out[k * d + j]))
+            out[k * d + j] = (<double*> &s)[0]
+        j += 1
+
+
+def combine(
+    const floating[:, ::1] X, const double[:, ::1] R, double[:, ::1] out, Py_ssize_t start, Py_ssize_t stop
+):
+    """Write columns [start, stop) of R'X: out[k, j] = sum_i R[i, k] X[i, j], added up in the order of the rows."""
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], K = R.shape[1], i, k, r, size, whole, most
+    require(R.shape[0] == n and out.shape[0] == K and out.shape[1] == d)
+    with nogil:
+        # so few columns together that their sums stay in the nearest cache
+        most = max(<Py_ssize_t> LANES_D, NEAR // K // LANES_D * LANES_D)
+        while start < stop:
+            size = min(most, stop - start)
+            for k in range(K):
+                memset(&out[k, start], 0, size * sizeof(double))
+            i = 0
+            while i < n:
+                whole = size - size % LANES_D if i + 4 <= n else 0
+                add_four_rows(&X[i, start], d, &R[i, 0], K, &out[0, start], whole)
+                for r in range(min(<Py_ssize_t> 4, n - i)):
+                    add_one_row(&X[i + r, start], d, &R[i + r, 0], K, &out[0, start], whole, size)
+                i += 4
+            start += size
 
 
 def choose(

@@ -1,5 +1,7 @@
 """Least squares on sparse rows: the dense path's answer, without dense rows."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -7,7 +9,7 @@ from scipy import sparse
 from fastclf import LeastSquaresClassifier
 from fastclf._csr import Csr, as_csr
 from fastclf._threads import Progress
-from fastclf.linear_model import block_gradients, least_squares, row_gram
+from fastclf.linear_model import block_gradients, least_squares, row_gram, scores
 
 SHAPES = [(60, 300), (300, 60), (40, 41), (30, 30)]
 
@@ -60,6 +62,42 @@ def test_a_compiled_step_of_conjugate_gradients_is_the_step_of_arrays(rng, dtype
         for one, other in zip(compiled, state):
             np.testing.assert_allclose(one, other.ravel(), rtol=1e-9, atol=1e-12)
         size = found[0]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("is_centred", [True, False])
+@pytest.mark.parametrize("offset", [0, 1e4])
+def test_products_with_dense_rows_are_those_of_centred_ones(rng, dtype, is_centred, offset):
+    X = (rng.standard_normal((23, 70)) + offset).astype(dtype)
+    root = rng.random(23) + 0.5
+    mean = root**2 @ X.astype(float) / np.sum(root**2) if is_centred else np.zeros(70)
+    A = root[:, None] * (X - mean)
+    dense = row_gram.DenseCentred(X, mean, root, 1)
+    for n_vectors in 1, 2, 9:
+        W, R = rng.standard_normal((70, n_vectors)), rng.standard_normal((23, n_vectors))
+        # what is subtracted is as large as the rows' own products
+        np.testing.assert_allclose(dense.times(W), A @ W, rtol=0, atol=1e-13 * (1 + offset) * np.abs(W).sum())
+        np.testing.assert_allclose(dense.back(R), A.T @ R, rtol=0, atol=1e-13 * (1 + offset) * np.abs(R).sum())
+    np.testing.assert_allclose(dense.products(), A @ A.T, rtol=0, atol=1e-12 * np.abs(A @ A.T).max())
+    rounded = dense.rounded_products()
+    assert (rounded is None) == (dtype == np.float64)
+    if rounded is not None:
+        np.testing.assert_allclose(rounded, A @ A.T, rtol=0, atol=1e-5 * np.abs(A @ A.T).max())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 8), (4, 16), (5, 17), (9, 2100), (40, 33)])
+def test_combinations_of_rows_have_the_same_bits_for_any_ranges_of_columns(rng, dtype, shape):
+    n, d = shape
+    X = rng.standard_normal(shape).astype(dtype)
+    for n_vectors in 1, 2, 5, 40:
+        R = rng.standard_normal((n, n_vectors))
+        found = scores.combined(X, R)
+        np.testing.assert_allclose(found, R.T @ X.astype(float), rtol=0, atol=1e-13 * np.abs(R).sum())
+        parts = np.empty_like(found)
+        for start, stop in pairwise([0, d // 3, d // 2, d]):
+            scores.kernels.combine(X, R, parts, start, stop)
+        np.testing.assert_array_equal(parts, found)
 
 
 @pytest.mark.parametrize("digits", [1e-3, 1e-7])
