@@ -4,9 +4,15 @@ import contextlib
 
 import numpy as np
 
+from .. import _simd
 from .._threads import aside_for_many, aside_if_slow
 
-# Matrices of at most this number of rows are inverted at once.
+kernels = _simd.load("linear_model._likelihood")
+
+# Matrices of at most this number of rows are inverted by compiled sweeps, in 0.05 to 0.6 of LAPACK's time.
+_SWEPT = 128
+
+# Triangular matrices of at most this number of rows are inverted at once.
 _FEW_ROWS = 24
 
 
@@ -23,15 +29,25 @@ def _inverted(matrices):
     # the number added to the diagonals becomes infinite or NaN, which ends the loop, if a matrix holds infinity or NaN
     while np.max(ridge) < np.inf:
         try:
+            if matrices.shape[-1] <= _SWEPT:
+                return _swept(matrices + ridge)
             # cholesky raises LinAlgError if a matrix is not positive definite
             factors = np.linalg.cholesky(matrices + ridge)
-            if matrices.shape[-1] <= _FEW_ROWS:
-                return np.linalg.inv(matrices + ridge)
             sides = _triangular_inverses(factors)
             return sides.swapaxes(-1, -2) @ sides
         except np.linalg.LinAlgError:
             ridge = ridge * 100
     raise ValueError("second derivatives overflowed; X of a smaller scale is wanted")
+
+
+def _swept(matrices):
+    """The inverses of positive definite matrices; raises LinAlgError if one is not."""
+    D = matrices.shape[-1]
+    padded = np.zeros((matrices.size // D**2, D, -(-D // kernels.LANES) * kernels.LANES))
+    padded[:, :, :D] = matrices.reshape(-1, D, D)
+    if not kernels.invert(padded, np.empty(padded.shape[2])):
+        raise np.linalg.LinAlgError
+    return np.ascontiguousarray(padded[:, :, :D]).reshape(matrices.shape)
 
 
 def _triangular_inverses(factors):

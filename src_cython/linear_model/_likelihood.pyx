@@ -720,6 +720,42 @@ def moments(const floating[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, state, 
             add_moments(&p, &found[0, 0], &found[1, 0], &found[2, 0])
 
 
+def invert(double[:, :, ::1] matrices, double[::1] column):
+    """Invert symmetric matrices (D, D), whose rows are filled up to whole vectors, in place.
+
+    By sweeps (Goodnight 1979, A tutorial on the SWEEP operator), which keep a matrix symmetric. `column`: scratch space
+    as long as a row. Returns whether all matrices are positive definite; if not, their entries are lost.
+    """
+    cdef Py_ssize_t D = matrices.shape[1], ld = matrices.shape[2], m, i, j, k
+    cdef double* row
+    cdef double* c = &column[0]
+    cdef double pivot
+    cdef bint good = True
+    require(column.shape[0] == ld and ld % LANES_D == 0)
+    with nogil:
+        memset(c, 0, ld * sizeof(double))
+        for m in range(matrices.shape[0]):
+            for k in range(D if good else 0):
+                for i in range(D):
+                    c[i] = matrices[m, k, i] if i < k else matrices[m, i, k]
+                pivot = c[k]
+                if not pivot > 0:
+                    good = False
+                    break
+                for i in range(D):
+                    row = &matrices[m, i, 0]
+                    if i != k:
+                        for j in range(i // LANES_D + 1):
+                            (<vec_d*> row)[j] = fmadd(spread_d(-c[i] / pivot), (<vec_d*> c)[j], (<vec_d*> row)[j])
+                for i in range(D):
+                    row = &matrices[m, max(i, k), min(i, k)]
+                    row[0] = c[i] / pivot if i != k else -1 / pivot
+            for i in range(D):
+                for j in range(i + 1):
+                    matrices[m, i, j] = matrices[m, j, i] = -matrices[m, i, j]
+    return good
+
+
 # Steps of L-BFGS (Nocedal 1980) for rows so few that the Python code of a step would take longer than its pass, by the
 # rules of `lbfgs` and `move` in `minimisers.py`.
 #

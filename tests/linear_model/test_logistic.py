@@ -479,6 +479,28 @@ def test_second_derivatives_that_are_not_numbers_are_refused():
         inverses.solution_of(np.full((2, 2), np.nan), np.ones(2))
 
 
+@pytest.mark.parametrize("D", [1, 2, 7, 8, 9, 33, 128, 129])
+@pytest.mark.parametrize("stack", [(), (1,), (3,)])
+def test_inverses_are_those_of_lapack(D, stack, rng):
+    A = rng.normal(size=(*stack, D, 2 * D))
+    matrices = A @ A.swapaxes(-1, -2)
+    raised = matrices + 1e-10 * np.trace(matrices, axis1=-2, axis2=-1)[..., None, None] / D * np.eye(D)
+    expected = np.linalg.inv(raised)
+    np.testing.assert_allclose(inverses.inverted(matrices), expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+def test_no_matrix_of_several_is_inverted_unless_all_are_positive_definite(rng):
+    A = rng.normal(size=(3, 9, 20))
+    matrices = A @ A.swapaxes(1, 2)
+    matrices[1, 4] = matrices[1, :, 4] = 0
+    found = inverses.inverted(matrices)  # the diagonal is increased
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(found[2] @ matrices[2], np.eye(9), atol=1e-6)
+    matrices[1, 4, 4] = -1e-3
+    with pytest.raises(np.linalg.LinAlgError):
+        inverses._swept(matrices)
+
+
 @pytest.mark.parametrize("rank", [3, 8])
 def test_a_newton_step_solves_the_system_of_the_inverse(rank, rng):
     A = rng.normal(size=(8, rank)) * 10.0 ** rng.uniform(-3, 3, (8, 1))
