@@ -9,8 +9,8 @@ from .._threads import aside_for_many, aside_if_slow
 
 kernels = _simd.load("linear_model._likelihood")
 
-# Matrices of at most this number of rows are inverted by compiled sweeps, in 0.05 to 0.6 of LAPACK's time.
-_SWEPT = 128
+# Matrices of at most this number of rows are inverted by compiled sweeps, in 0.05 to 0.9 of LAPACK's time.
+_SWEPT = 192
 
 # Triangular matrices of at most this number of rows are inverted at once.
 _FEW_ROWS = 24

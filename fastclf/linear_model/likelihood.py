@@ -91,9 +91,10 @@ class Point(NamedTuple):
     curvature: np.ndarray | None
 
     def is_optimal(self, tol):
-        """Whether the gradient norm is at most tol times the ratio of the objective to log K, its value at theta = 0.
+        """Whether the gradient norm is at most tol r^(3/4), with r the ratio of the objective to that at theta = 0.
 
-        The curvature falls with the objective, and the possible gain is about the squared gradient over the curvature.
+        The possible gain is about the squared gradient over the curvature, which falls with the objective down to that
+        of the penalty. For a gain of a given share of the objective, the power is 1 for the former, 1/2 for the latter.
         """
         return self.norm <= self.limit(tol)
 
@@ -104,7 +105,7 @@ class Point(NamedTuple):
 
 def least_norm(objective, K, tol):
     """The largest norm of the gradient at which a point with this objective is optimal to `tol`."""
-    return max(tol * min(1, objective / np.log(max(2, K))), min(tol, _LEAST_TOL))
+    return max(tol * min(1, objective / np.log(max(2, K))) ** 0.75, min(tol, _LEAST_TOL))
 
 
 class Pass:
@@ -216,7 +217,7 @@ class Likelihood:
         self.edge = np.append(l1 * self.factor, 0)
         # derivatives are computed from rows that are not centred if there are two classes, and if centring afterwards
         # loses no digits
-        self._plain = (
+        self.is_plain = (
             self.K == 1
             and not self.sparse
             and bool((np.abs(self.mean) <= _FAR * self.scale).all())
@@ -380,7 +381,7 @@ class Likelihood:
         K, D, ld = self.K, self.d + 1, self.ld
         n_blocks = self.n_blocks(curvature)
         kernel, W, shift, factor, bias = kernels.dense, np.zeros((K, ld)), self.mean, self.factor, self.bias
-        plain = self._plain and curvature is None
+        plain = self.is_plain and curvature is None
         if self.sparse or plain:
             coef, intercept = Likelihood.coefficients(self, theta)
         if self.sparse:

@@ -433,8 +433,11 @@ def _steps_left(first, point, n_steps, tol):
 def _affordable(problem, every=1):
     """A pair: the kind of second derivatives that costs few passes over X, or None; its step between panels of rows."""
     n, K, D = len(problem.codes) // every, problem.K, problem.d + 1
+    rows_of_full = _ROWS_PER_PARAMETER * K * D
+    if K == 1:  # as many as take the time of about four passes over all rows, if these are enough
+        rows_of_full = max(8 * D, min(rows_of_full, 16 * n // D))
     for kind, rows, most in (
-        ("full", _ROWS_PER_PARAMETER * K * D, 3 if K > 1 else 64),
+        ("full", rows_of_full, 3 if K > 1 else 64),
         ("diagonal", max(32 * D, 16 * n // D), 6),
         ("shared", 8 * D, 64),
     ):

@@ -11,6 +11,8 @@ kernels = _simd.load("linear_model._likelihood")
 # The number of steps in the history of L-BFGS.
 _MEMORY = 10
 
+_NONE = np.empty(0)
+
 
 class Search:
     """The point of a search, and its history, for `lbfgs_step`; `search_t` in `_likelihood.pyx` describes the fields.
@@ -25,10 +27,14 @@ class Search:
     def __init__(self, problem, point):
         K, D, ld = problem.K, problem.d + 1, problem.ld
         self._problem = problem
-        self._pass = Pass(problem, problem.mean, problem.factor, np.zeros((K, ld)), problem.bias)
+        shift, factor, plain = problem.mean, problem.factor, problem.is_plain
+        self.mean, self.factor, self.bias = shift if plain else _NONE, factor if plain else _NONE, problem.bias
+        if plain:
+            shift, factor = np.zeros(problem.d), np.ones(problem.d)
+        self._pass = Pass(problem, shift, factor, np.zeros((K, ld)), problem.bias)
         self.total, self.pull = problem.total, np.zeros(ld)
         self.pull[:D] = problem.pull
-        self.theta, self.grad, self.direction, self.spare = np.zeros((4, K, ld))
+        self.theta, self.trial, self.grad, self.direction, self.spare = np.zeros((5, K, ld))
         self.theta[:, :D], self.grad[:, :D] = point.theta, point.gradient
         self.steps, self.changes = np.zeros((2, _MEMORY, K, ld))
         self.products, self.shares = np.zeros((2, _MEMORY))

@@ -762,7 +762,7 @@ def invert(double[:, :, ::1] matrices, double[::1] column):
 #     theta <- theta - t H grad,   H by the last steps s and changes y of the gradient, from the preconditioner P
 #
 # in:      rows X, and P: a diagonal, blocks of (d + 1, ld), one for each class or one for all, or a full matrix
-# changed: theta, the gradient, the objective and the history; the pass's W and grad are those of the last trial
+# changed: theta, the gradient, the objective and the history; `trial` and the pass's grad are those of the last trial
 # stops:   after one step; without a step if no length lowers the objective by more than rounding
 cdef struct search_t:
     Py_ssize_t size            # K ld, the number of entries of a vector
@@ -770,9 +770,14 @@ cdef struct search_t:
     Py_ssize_t n_blocks
     Py_ssize_t memory          # the largest number of steps in the history
     double total               # the sum of the rows' weights
+    # (d,) the means of the columns and their factors, if rows are neither centred nor scaled; else NULL
+    const double* mean
+    const double* factor
+    double bias                # the value of the column for the intercept
     const double* pull         # (ld,) second derivatives of the penalty
     const double* inverse      # (ld,), (n_blocks, d + 1, ld) or (K ld, K ld): P
     double* theta              # (K, ld)
+    double* trial              # (K, ld) the parameters at which the pass is made
     double* grad               # (K, ld) the gradient of the objective
     double* direction          # (K, ld)
     double* spare              # (K, ld) scratch space
@@ -836,33 +841,53 @@ cdef void find_direction(search_t* s, const pass_t* p) noexcept nogil:
         q[i] = -q[i]
 
 
+cdef void sum_plainly(const search_t* s, pass_t* p, const floating* X) noexcept nogil:
+    """For two classes, add loss and gradient at the trial parameters by a pass over rows as they are."""
+    cdef double* coef = <double*> p.W
+    cdef Py_ssize_t j, d = p.d
+    p.bias = s.trial[d] * s.bias
+    for j in range(d):
+        coef[j] = s.trial[j] * s.factor[j]
+        p.bias -= coef[j] * s.mean[j]
+    p.sums[2] = 0
+    pass_plain(p, X, 0, (p.n + ROWS - 1) // ROWS, 1)
+    for j in range(d):
+        p.grad[j] = (p.grad[j] - s.bias * p.sums[2] * s.mean[j]) * s.factor[j]
+    p.grad[d] = s.bias * p.sums[2]
+    for j in range(d + 1, p.ld):
+        p.grad[j] = 0
+
+
 @cdivision(True)  # the sum of weights is above 0
 cdef double evaluate(const search_t* s, pass_t* p, const floating* X) noexcept nogil:
-    """Set the pass's grad to the gradient of the objective at the pass's W; returns the objective."""
+    """Set the pass's grad to the gradient of the objective at the trial parameters; returns the objective."""
     cdef Py_ssize_t k, j, at
     cdef double penalty = 0
     p.sums[0] = 0
     memset(p.grad, 0, s.size * sizeof(double))
-    pass_dense(p, X, 0, (p.n + ROWS - 1) // ROWS, 1)
+    if s.mean is not NULL:
+        sum_plainly(s, p, X)
+    else:
+        memcpy(<double*> p.W, s.trial, s.size * sizeof(double))
+        pass_dense(p, X, 0, (p.n + ROWS - 1) // ROWS, 1)
     for k in range(p.n_classes):
         for j in range(p.ld):
             at = k * p.ld + j
-            penalty += s.pull[j] * p.W[at] * p.W[at]
-            p.grad[at] = p.grad[at] / s.total + s.pull[j] * p.W[at]
+            penalty += s.pull[j] * s.trial[at] * s.trial[at]
+            p.grad[at] = p.grad[at] / s.total + s.pull[j] * s.trial[at]
     return p.sums[0] / s.total + 0.5 * penalty
 
 
 @cdivision(True)  # a bend is above 0 where it divides
 cdef bint search_line(search_t* s, pass_t* p, const floating* X) noexcept nogil:
-    """Find a point along the direction, as `move` does; the pass has its parameters and its gradient."""
+    """Find a point along the direction, as `move` does; it is the last trial."""
     cdef Py_ssize_t i, _trial
     cdef double slope = inner(s.grad, s.direction, s.size), length = 1, fall, bend, guess, objective
-    cdef double* W = <double*> p.W
     if not slope < 0:
         return False
     for _trial in range(TRIALS):
         for i in range(s.size):
-            W[i] = s.theta[i] + length * s.direction[i]
+            s.trial[i] = s.theta[i] + length * s.direction[i]
         objective = evaluate(s, p, X)
         fall = objective - s.values[0]
         if fall <= 1e-4 * length * slope or (
@@ -878,14 +903,14 @@ cdef bint search_line(search_t* s, pass_t* p, const floating* X) noexcept nogil:
 
 @cdivision(True)  # the squared size of a change is above 0
 cdef void follow(search_t* s, const pass_t* p) noexcept nogil:
-    """Go to the point of the pass, and store the step if the gradient's change has a positive product with it."""
+    """Go to the last trial, and store the step if the gradient's change has a positive product with it."""
     cdef Py_ssize_t i, at = s.n_steps[0] % s.memory
     cdef double* step = s.steps + at * s.size
     cdef double* change = s.changes + at * s.size
     for i in range(s.size):
-        step[i] = p.W[i] - s.theta[i]
+        step[i] = s.trial[i] - s.theta[i]
         change[i] = p.grad[i] - s.grad[i]
-    memcpy(s.theta, p.W, s.size * sizeof(double))
+    memcpy(s.theta, s.trial, s.size * sizeof(double))
     memcpy(s.grad, p.grad, s.size * sizeof(double))
     s.values[1] = p.sums[0] / s.total
     s.products[at] = inner(step, change, s.size)
@@ -926,7 +951,9 @@ def lbfgs_step(const floating[:, ::1] X, state, search):
         and search.inverse.size == sizes[s.n_blocks]
     )
     s.pull, s.inverse, s.n_steps = doubles(search.pull), doubles(search.inverse), &n_steps[0]
-    s.theta, s.grad = doubles(search.theta), doubles(search.grad)
+    s.mean, s.factor, s.bias = doubles(search.mean), doubles(search.factor), search.bias
+    require(s.mean is NULL or (p.n_classes == 1 and len(search.mean) == len(search.factor) == p.d))
+    s.theta, s.trial, s.grad = doubles(search.theta), doubles(search.trial), doubles(search.grad)
     s.direction, s.spare = doubles(search.direction), doubles(search.spare)
     s.steps, s.changes = doubles(search.steps), doubles(search.changes)
     s.products, s.shares, s.values = doubles(search.products), doubles(search.shares), doubles(search.values)
