@@ -156,9 +156,9 @@ def test_a_sample_of_the_rows_only_chooses_the_way_to_the_optimum(rng, monkeypat
     steps = []
     evaluate = likelihood.Likelihood.evaluate
 
-    def recorded(self, theta, step=1, curvature=None):
+    def recorded(self, theta, step=1, curvature=None, **options):
         steps.append(step)
-        return evaluate(self, theta, step, curvature)
+        return evaluate(self, theta, step, curvature, **options)
 
     monkeypatch.setattr(likelihood.Likelihood, "evaluate", recorded)
     sampled = LogisticRegression(tol=1e-9).fit(X, y)
