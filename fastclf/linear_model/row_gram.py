@@ -478,11 +478,10 @@ def settled(step_from, w):
 def largest_eigenvalue(times, n, digits=1e-10, start=None):
     """An estimate from below of the largest eigenvalue of a positive semidefinite matrix, by the Lanczos process.
 
-    It starts at a random vector; a relative change of at most `digits` in 8 steps ends it. If it starts at the vector
-    `start`, near an eigenvector, an error of at most about `digits` ends it: with the residual r of an eigenvector and
-    the gap to the next eigenvalue, that is r^2 / gap.
+    It starts at the vector `start`, near an eigenvector, or at a random one, and ends with a relative error of at most
+    about `digits`: the residual r of an eigenvector, or r^2 / gap with the gap to the next eigenvalue, if this is less.
     """
-    steps = min(n, 100)
+    steps, every = min(n, 100), 4 if start is None else 1
     Q, T, value = np.zeros((steps, n)), np.zeros((steps, steps)), 0.0
     v = _random(n) if start is None else start
     size = norm_of(v)
@@ -494,15 +493,11 @@ def largest_eigenvalue(times, n, digits=1e-10, start=None):
             v -= (Q[: k + 1] @ v) @ Q[: k + 1]
         size = norm_of(v)
         ends = k + 1 == steps or not size > 1e-14 * T[: k + 1, : k + 1].max()
-        if start is None and (ends or k % 8 == 7):
-            before, value = value, float(np.linalg.eigvalsh(T[: k + 1, : k + 1])[-1])
-            ends = ends or not abs(value - before) > digits * value
-        elif start is not None and (ends or k):
+        if ends or (k and k % every == every - 1):
             values, vectors = np.linalg.eigh(T[: k + 1, : k + 1])
-            value, squared = float(values[-1]), (size * vectors[-1, -1]) ** 2
-            ends = ends or not squared > digits * value * (value - values[-2])
-        if ends:
-            break
+            value, r = float(values[-1]), size * abs(vectors[-1, -1])
+            if ends or not r * r > digits * value * max(value - values[-2], r):
+                break
         T[k, k + 1] = T[k + 1, k] = size
     return value
 
