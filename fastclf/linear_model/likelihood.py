@@ -132,7 +132,7 @@ class Pass:
         self.s, self.z = np.empty((K, panel)), np.empty(rows.width if rows.sparse else rows.ld * panel)
         self.weight, self.bend = np.empty((2, panel))
         dense_curvature = curvature is not None and not rows.sparse
-        transposed = dense_curvature or (K > 1 and not rows.sparse)
+        transposed = dense_curvature or (K > kernels.FEW_CLASSES and not rows.sparse)
         self.zt = np.empty(rows.ld * panel if transposed else 0)
         self.az = np.empty(rows.ld * panel if dense_curvature else 0)
 

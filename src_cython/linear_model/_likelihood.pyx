@@ -39,8 +39,11 @@ from _vector cimport (
 
 cdef enum:
     ROWS = 48  # the number of rows in a panel, a multiple of 6 and, at every SIMD level, of three vectors' lengths
+    # the largest number of classes whose scores are computed one after the other, from rows that are not transposed
+    FEW = 7
 PANEL = ROWS
 LANES = LANES_D
+FEW_CLASSES = FEW
 
 cdef enum curvature_t:
     NONE
@@ -366,15 +369,16 @@ cdef void pass_dense(
     pass_t* p, const floating* X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step
 ) noexcept nogil:
     """Add loss and derivatives for every step-th panel from start to stop, of dense rows, centred and scaled."""
-    cdef Py_ssize_t panel = start, first, n_rows, K = p.n_classes
+    cdef Py_ssize_t panel = start, first, n_rows, k, K = p.n_classes
     while panel < stop:
         first = panel * ROWS
         n_rows = min(<Py_ssize_t> ROWS, p.n - first)
         load_rows(p, X + first * p.d, n_rows)
         if p.zt is not NULL:
             transpose_panel(p)
-        if K == 1:
-            score_rows(p.z, p.ld, p.ld // LANES_D, p.W, 0, p.s)
+        if K <= FEW:
+            for k in range(K):
+                score_rows(p.z, p.ld, p.ld // LANES_D, p.W + k * p.ld, 0, p.s + k * ROWS)
         else:
             memset(p.s, 0, K * ROWS * sizeof(double))
             add_tiles(p.W, p.ld, 1, K, p.zt, ROWS, p.d + 1, p.s, ROWS, 0, ROWS // LANES_D)
