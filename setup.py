@@ -132,7 +132,7 @@ FLAGS += ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-Wno-ps
 FLAGS += [] if SYMBOLS else ["-fno-asynchronous-unwind-tables"]
 # Calls of Python's functions without a jump table, and no names but that of the module's start, are smaller. So is code
 # that leaves integers and pending exceptions to Python's own functions, which take some nanoseconds more for a call.
-FLAGS += ["-fno-plt", "-fvisibility=hidden", "-fmerge-all-constants"]
+FLAGS += ["-fno-plt", "-fvisibility=hidden"]
 FLAGS += ["-DCYTHON_USE_PYLONG_INTERNALS=0", "-DCYTHON_FAST_THREAD_STATE=0"]
 MSVC_FLAGS = ["/O2", "/fp:precise"]
 # Code and constants share pages, which saves 8 kB in each of a hundred modules.

@@ -209,9 +209,10 @@ def scaled_gradients(A, target, alpha):
         return None
     state, take_step = (weight, W, rest, slope, P), partial(_step, A)
     if A.takes_steps(target.shape[1]):
-        size, state, take_step = size.item(), [array.ravel() for array in state], A.step
+        size, take_step = size.item(), A.step
+        state = [*(array.ravel() for array in state), np.empty(len(rest))]
     for step in range(1, _SCALED_STEPS + 1):
-        size, squares, lengths = take_step(alpha, size, *state)
+        size, squares, lengths = take_step(alpha, size, state)
         left = float((np.sqrt(squares) / (alpha * np.sqrt(lengths))).max())
         if left <= pace.end:
             return W
@@ -220,11 +221,13 @@ def scaled_gradients(A, target, alpha):
     return None
 
 
-def _step(A, alpha, size, weight, W, rest, slope, P):
-    """A step of conjugate gradients for several targets together; changes W, rest, slope and the directions P.
+def _step(A, alpha, size, state):
+    """A step of conjugate gradients for several targets together, which changes its state.
 
-    Returns, for each target, the inner product of its slope and weight slope (the next `size`), |slope|^2 and |w|^2.
+    state: weight, W, rest, slope and the directions P. Returns, for each target, the inner product of its slope and
+    weight slope (the next `size`), |slope|^2 and |w|^2.
     """
+    weight, W, rest, slope, P = state
     Q, scratch = A.times(P), np.empty_like(W)
     by = size / (_inner(Q, Q) + alpha * _inner(P, P))
     W += np.multiply(P, by, out=scratch)

@@ -9,7 +9,7 @@ from .._threads import aside_for_many, aside_if_slow
 
 kernels = _simd.load("linear_model._likelihood")
 
-# Matrices of at most this number of rows are inverted by compiled sweeps, in 0.05 to 0.9 of LAPACK's time.
+# Matrices of at most this number of rows are inverted by compiled sweeps, in 0.1 to 0.9 of LAPACK's time.
 _SWEPT = 144
 
 # Triangular matrices of at most this number of rows are inverted at once.

@@ -412,8 +412,11 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
         lengths = X.column_lengths()
         used = np.flatnonzero(lengths)
         wide = self.alpha > 0 and n < len(used)
-        if wide:  # products with columns take less time if columns of one length are adjacent
-            used = used[np.argsort(-np.minimum(lengths[used], _LONG).astype(np.int16), kind="stable")]
+        if wide:
+            # products with columns take less time if columns of one length are adjacent; those of a row then do not
+            # ascend, which the methods for wide rows do not need
+            keys = -np.minimum(lengths[used], _LONG).astype(np.int16)
+            used = used[aside_if_many(len(used), np.argsort, keys, kind="stable")]
         w = np.ones(n) if weight is None else weight
         target = target_columns(codes, n_classes)
         mean, level = np.zeros(d), np.zeros(target.shape[1])
@@ -470,7 +473,7 @@ class LeastSquaresClassifier(LinearClassifier, shortcuts=True):
                 level = share @ target
                 mean = combined(X, share[:, None], self.n_jobs)[0]
             try:
-                A, aims = DenseCentred(X, mean, root, self.n_jobs), (target - level) * root[:, None]
+                A, aims = DenseCentred(X, mean, root, self.n_jobs, target.shape[1]), (target - level) * root[:, None]
                 found = solved(A, aims, self.alpha, exact=False, with_condition=self._tells_condition)
             except (Unsure, np.linalg.LinAlgError):
                 return self._in_row_space(X, codes, n_classes, weight, progress)

@@ -91,10 +91,9 @@ class Point(NamedTuple):
     curvature: np.ndarray | None
 
     def is_optimal(self, tol):
-        """Whether the gradient norm is at most tol r^(3/4), with r the ratio of the objective to that at theta = 0.
+        """Whether the gradient norm is at most tol times the ratio of the objective to log K, its value at theta = 0.
 
-        The possible gain is about the squared gradient over the curvature, which falls with the objective down to that
-        of the penalty. For a gain of a given share of the objective, the power is 1 for the former, 1/2 for the latter.
+        The curvature falls with the objective, and the possible gain is about the squared gradient over the curvature.
         """
         return self.norm <= self.limit(tol)
 
@@ -105,7 +104,7 @@ class Point(NamedTuple):
 
 def least_norm(objective, K, tol):
     """The largest norm of the gradient at which a point with this objective is optimal to `tol`."""
-    return max(tol * min(1, objective / np.log(max(2, K))) ** 0.75, min(tol, _LEAST_TOL))
+    return max(tol * min(1, objective / np.log(max(2, K))), min(tol, _LEAST_TOL))
 
 
 class Pass:
@@ -708,8 +707,8 @@ class ByProducts:
     matrix then gets an eigenvalue for: AA' + lift 11' = LL'. The score that this adds to all rows is an intercept.
     """
 
-    def __init__(self, X, mean, centred, threads):
-        self.A = DenseCentred(X, mean, np.ones(len(X)), threads)
+    def __init__(self, X, mean, centred, threads, n_targets):
+        self.A = DenseCentred(X, mean, np.ones(len(X)), threads, n_targets)
         gram = self.A.products()
         largest = np.trace(gram)
         self.lift = largest / len(gram) ** 2 if centred else 0.0
@@ -765,7 +764,7 @@ class RowSpace(Likelihood):
         self._basis = None
         if len(outer.weights) == 0:
             with contextlib.suppress(np.linalg.LinAlgError):
-                self._basis = ByProducts(outer.X, outer.mean, bool(outer.bias), threads)
+                self._basis = ByProducts(outer.X, outer.mean, bool(outer.bias), threads, outer.K)
         if self._basis is None:
             self._basis = ByDecomposition(outer.X, outer.mean)
         n_classes = 2 if outer.K == 1 else outer.K

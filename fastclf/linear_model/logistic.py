@@ -68,9 +68,9 @@ class LogisticRegression(WarmPath, SparsifiableClassifier, shortcuts=True):
     dual : bool, default=False
         For scikit-learn's signature, where it goes with solver='liblinear'; it changes nothing.
     tol : float >= 0, default=1e-4
-        `fit` stops when `gradient_norm_` is at most this number times r^(3/4), where r is the ratio of the objective to
-        its value at zero coefficients. The criterion does not depend on the units of the columns, nor on n. With the
-        default the objective has a relative error of about 1e-6. 0 means: until rounding allows no further step.
+        `fit` stops when `gradient_norm_` is at most this number times the ratio of the objective to its value at zero
+        coefficients. The criterion does not depend on the units of the columns, nor on n. With the default the
+        objective has a relative error of about 1e-6. 0 means: until rounding allows no further step.
     fit_intercept : bool, default=True
         Whether to fit an intercept b.
     intercept_scaling : float > 0, default=1

@@ -50,8 +50,8 @@ _STEPS = 15
 # _INVERSE: the time of the inverse of a matrix of D columns, in multiplications over D^3.
 _MOST_STEPS, _INVERSE = 40, 4
 # L-BFGS is not replaced by truncated Newton's method if it is likely to end within this number of steps, which take
-# about as long as three steps of that method; with fewer than _FEW_CLASSES classes it is proportional to their number,
-# but at least 0.4 of it.
+# about as long as three steps of that method. With K < _FEW_CLASSES classes, but more than two, for which that method
+# takes less time, it is the share K / _FEW_CLASSES of this number, but at least 0.4.
 _FEW_STEPS, _FEW_CLASSES = 12, 15
 # The classes lie apart if the objective after the first step is at most this share of its value at the start.
 _APART = 0.04
@@ -360,7 +360,7 @@ def quasi_newton_points(problem, theta, tol, every=1):
     n_steps, few, history = None if is_compact else _STEPS, _FEW_STEPS, []
     if is_small:
         n_steps, few = _small_steps(problem, kind, step)
-    few *= min(1, max(0.4, problem.K / _FEW_CLASSES))
+    few *= min(1, max(0.4, problem.K / _FEW_CLASSES)) if problem.K > 1 else 1
     while not point.is_optimal(tol):
         curvature = problem.diagonal if kind is None else problem.evaluate(point.theta, step, kind).curvature
         last = point

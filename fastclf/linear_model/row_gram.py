@@ -28,6 +28,7 @@ from .._threads import (
     map_rows,
     norm_of,
     numbered_blocks,
+    ranges,
     rows_at,
 )
 from ..sums.blocks import over_rows
@@ -38,8 +39,8 @@ from .scores import combined, linear_scores, products_with, transposed
 
 kernels = _simd.load("linear_model._elastic_net")
 
-# The largest number of entries of sparse rows whose product with a vector one thread computes, within a millisecond.
-_ONE_THREAD = 1 << 21
+# The largest number of entries of sparse rows whose product with a vector one thread computes, in about a millisecond.
+_ONE_THREAD = 1 << 19
 
 # The largest number of rows of a matrix of products (1.2 GB). Larger problems are solved by conjugate gradients.
 MOST = 12_000
@@ -80,9 +81,13 @@ _STEPS = 20_000
 # Conjugate gradients are not tried if fewer steps than this take as long as a Cholesky factor.
 _FEW_STEPS = 8
 
-# Targets that span a space of at most this dimension, such as those of three classes, are solved one after the other:
-# the first number, or the second where compiled steps solve one.
-_FEW_TARGETS = 2, 4
+# Rows of float32 are not stored in float64 for at most _MOST_TARGETS targets, and if no column's mean is more than _FAR
+# times its spread in _SOME_ROWS rows. Rows of float64 are multiplied by kernels for 2 to _FEW_VECTORS vectors.
+_MOST_TARGETS, _FAR, _SOME_ROWS, _FEW_VECTORS = 32, 1e4, 16, 8
+
+# Targets that span a space of at most _FEW_TARGETS dimensions, such as those of three classes, are solved one after the
+# other, or of _FEW_BY_STEPS, where the steps of conjugate gradients for a single target are compiled.
+_FEW_TARGETS, _FEW_BY_STEPS = 2, 4
 
 # The numbers of multiplications in a product of dense matrices that take as long as one with an entry of sparse rows,
 # and as all that is done with each number of a matrix of products besides its Cholesky factor.
@@ -143,9 +148,9 @@ class Centred:
         """Whether `step` is the fastest way to take a step of conjugate gradients, by one thread."""
         return n_targets == 1 and 0 < self.X.size <= _ONE_THREAD
 
-    def step(self, *arguments):
-        """Take a step of conjugate gradients, as `_centred.step` says, for alpha, size, weight, w, rest, slope, p."""
-        return _centred.step(self.X, self.X.data, self.turned, self.root, self.share, *arguments, np.empty(len(self.X)))
+    def step(self, alpha, size, vectors):
+        """Take a step of conjugate gradients, as `_centred.step` says. vectors: weight, w, rest, slope, p, q."""
+        return _centred.step(self.X, self.X.data, self.turned, self.root, self.share, alpha, size, *vectors)
 
     def square_times(self, V):
         """AA' V for a V of shape (n, k)."""
@@ -155,7 +160,8 @@ class Centred:
     def square_lengths(self):
         """The squared length of each column; of one that hardly varies, that of its entries before they are centred."""
         squares = np.empty(self.shape[1])
-        _centred.square_lengths(self.turned, self.root, squares)
+        for start, stop in ranges(0, len(self.turned), max(1, _ONE_THREAD * len(squares) // (self.X.size + 1))):
+            _centred.square_lengths(self.turned, self.root, squares, start, stop)
         centred = squares - np.sum(self.root**2) * self.mean**2
         return np.where(centred > _VARIES * squares, centred, squares)
 
@@ -214,13 +220,14 @@ class Centred:
 class DenseCentred:
     """The operator A = root (X - 1 mean') for fewer dense rows than columns.
 
-    Rows of float64 are stored as A. Rows of float32 are not copied: as in `Centred`, vectors of n numbers are centred,
-    which takes digits that float32 does not have.
+    It is stored in float64, unless X is float32, its means are not far from 0, and there are few targets. As in
+    `Centred`, vectors of n numbers are then centred instead: with rows that take half the memory, products with few
+    vectors take less than half the time.
     """
 
-    def __init__(self, X, mean, root, n_jobs):
+    def __init__(self, X, mean, root, n_jobs, n_targets):
         self.X, self.mean, self.root, self.n_jobs = X, mean, root, n_jobs
-        is_single = X.dtype == np.float32
+        is_single = X.dtype == np.float32 and n_targets <= _MOST_TARGETS and not _is_far(X, mean)
         self.rows = X if is_single else self._copied(np.float64)
         self.factor = root if is_single else np.ones(len(X))
         self.share = root**2 / np.sum(root**2) if is_single and mean.any() else np.empty(0)
@@ -242,15 +249,23 @@ class DenseCentred:
 
     def times(self, W):
         """A W for a W of shape (d, k)."""
+        if not self._goes_by_kernels(W.shape[1]):
+            return _product(W.T, self.rows.T).T
         scores = linear_scores(self.rows, W.T, np.zeros(W.shape[1]), self.n_jobs)
         _centred.centre_products(scores, self.factor, self.share, np.empty(W.shape[1]))
         return scores
 
     def back(self, R):
         """A' R for an R of shape (n, k)."""
+        if not self._goes_by_kernels(R.shape[1]):
+            return _product(R.T, self.rows).T
         R, factors = np.ascontiguousarray(R), np.empty(R.shape)
         _centred.centre_factors(R, self.factor, self.share, np.empty(R.shape[1]), factors)
         return combined(self.rows, factors, self.n_jobs).T
+
+    def _goes_by_kernels(self, k):
+        """Whether products with k vectors are computed by kernels: for rows of float64, BLAS is faster from 9 on."""
+        return self.rows.dtype == np.float32 or 2 <= k <= _FEW_VECTORS
 
     def products(self):
         """AA'."""
@@ -266,6 +281,13 @@ class DenseCentred:
 
     def gradients_limit(self, _):
         return 0
+
+
+def _is_far(X, mean):
+    """Whether a column's mean is so far from 0, for the spread in some rows, that its subtraction costs many digits."""
+    some = X[:: max(1, len(X) // _SOME_ROWS)][:_SOME_ROWS]
+    spread = some.max(axis=0) - some.min(axis=0)
+    return bool((np.abs(mean) > _FAR * spread)[spread > 0].any())
 
 
 def _product(A, B):
@@ -333,10 +355,11 @@ class _Eigen:
     def __init__(self, gram, alpha, longest, exact):
         values, self.V = aside_if_slow(9 * len(gram) ** 3, np.linalg.eigh, gram)
         most = max(values[-1], 0.0)
-        kept = values > most * max(_ZERO, longest * np.finfo(float).eps)
-        if not exact and kept.any() and values[kept][0] < _CERTAIN * most:
+        least = most * max(_ZERO, longest * np.finfo(float).eps)
+        kept = values > (least if alpha < least else -np.inf)
+        if alpha < least and not exact and kept.any() and values[kept][0] < _CERTAIN * most:
             raise Unsure
-        self.V, self.values = map_rows(lambda rows: rows[:, kept], self.V), values[kept]
+        self.V, self.values = map_rows(lambda rows: rows[:, kept], self.V), np.maximum(values[kept], 0)
         self.alpha = alpha
         self.rank = int(kept.sum())
 
@@ -478,11 +501,12 @@ def settled(step_from, w):
 def largest_eigenvalue(times, n, digits=1e-10, start=None):
     """An estimate from below of the largest eigenvalue of a positive semidefinite matrix, by the Lanczos process.
 
-    It starts at the vector `start`, near an eigenvector, or at a random one, and ends with a relative error of at most
-    about `digits`: the residual r of an eigenvector, or r^2 / gap with the gap to the next eigenvalue, if this is less.
+    It starts at the vector `start`, or at a random one. A relative change of at most `digits` in 2 steps ends it, or in
+    8 steps from a random vector.
     """
-    steps, every = min(n, 100), 4 if start is None else 1
+    steps = min(n, 100)
     Q, T, value = np.zeros((steps, n)), np.zeros((steps, steps)), 0.0
+    every = 8 if start is None else 2
     v = _random(n) if start is None else start
     size = norm_of(v)
     for k in range(steps):
@@ -493,10 +517,9 @@ def largest_eigenvalue(times, n, digits=1e-10, start=None):
             v -= (Q[: k + 1] @ v) @ Q[: k + 1]
         size = norm_of(v)
         ends = k + 1 == steps or not size > 1e-14 * T[: k + 1, : k + 1].max()
-        if ends or (k and k % every == every - 1):
-            values, vectors = np.linalg.eigh(T[: k + 1, : k + 1])
-            value, r = float(values[-1]), size * abs(vectors[-1, -1])
-            if ends or not r * r > digits * value * max(value - values[-2], r):
+        if ends or k % every == every - 1:
+            before, value = value, float(np.linalg.eigvalsh(T[: k + 1, : k + 1])[-1])
+            if ends or not abs(value - before) > digits * value:
                 break
         T[k, k + 1] = T[k + 1, k] = size
     return value
@@ -511,7 +534,7 @@ def _by_conjugate_gradients(A, target, alpha, with_condition):
     limit = A.gradients_limit(target.shape[1])
     if limit < _FEW_STEPS:
         return None
-    few = _FEW_TARGETS[A.takes_steps(1)]
+    few = _FEW_BY_STEPS if A.takes_steps(1) else _FEW_TARGETS
     w = _by_scaled_gradients(A, target, alpha, few) if target.shape[1] <= 1 + few else None
     if w is not None:
         start = A.square_times(_random(len(target))[:, None])[:, 0] if with_condition else None

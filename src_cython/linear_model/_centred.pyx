@@ -8,7 +8,7 @@
 # The sum of a row has the parts of two vectors, which are added up at its end: an addition that waits for the one
 # before takes longer than the loads of an entry. Rows of `turned` of one length should be adjacent: the processor then
 # foresees where their sums end.
-from cython cimport floating
+from cython cimport cdivision, floating
 from libc.stdint cimport int32_t
 
 from _csr cimport csr_of, csr_t
@@ -127,15 +127,15 @@ def multiply(X, const floating[::1] data, const double[::1] v, double[::1] out):
             out[i] = row_sum(&rows, &data[0], i, &v[0])
 
 
-def square_lengths(turned, const double[::1] root, double[::1] out):
-    """Write the squared length of each column of the rows of X times their roots, before they are centred."""
+def square_lengths(turned, const double[::1] root, double[::1] out, Py_ssize_t start, Py_ssize_t stop):
+    """Write the squared lengths of columns [start, stop) of the rows of X times their roots, before centring."""
     cdef csr_t columns = csr_of(turned)
     cdef const double[::1] entries = turned.data
     cdef Py_ssize_t j, e
     cdef double x, total
     require(root.shape[0] == columns.n_columns and out.shape[0] == columns.n_rows)
     with nogil:
-        for j in range(columns.n_rows):
+        for j in range(start, stop):
             total = 0
             for e in range(columns.indptr[j], columns.indptr[j + 1]):
                 x = root[columns.indices[e]] * entries[e]
@@ -144,6 +144,7 @@ def square_lengths(turned, const double[::1] root, double[::1] out):
 
 
 # Arguments: more than 8, because a step works on arrays that the caller allocates once for all steps.
+@cdivision(True)  # a number divided by 0 is not finite, which ends the steps
 def step(
     X, const floating[::1] data, turned, const double[::1] root, const double[::1] share, double alpha, double size,
     const double[::1] weight, double[::1] w, double[::1] rest, double[::1] slope, double[::1] p, double[::1] q

@@ -465,26 +465,10 @@ def score(
     return odd
 
 
-cdef void add_four_rows(
-    const floating* x, Py_ssize_t d, const double* r, Py_ssize_t K, double* out, Py_ssize_t size
-) noexcept nogil:
-    """The same as `add_one_row` for four rows one after the other; `size` is a multiple of LANES_D."""
-    cdef vec_d x0, x1, x2, x3, s
-    cdef Py_ssize_t j = 0, k
-    while j < size:
-        x0, x1, x2, x3 = load(x + j), load(x + d + j), load(x + 2 * d + j), load(x + 3 * d + j)
-        for k in range(K):
-            s = fmadd_d(spread_d(r[k]), x0, load(out + k * d + j))
-            s = fmadd_d(spread_d(r[K + k]), x1, s)
-            s = fmadd_d(spread_d(r[2 * K + k]), x2, s)
-            (<vec_d*> (out + k * d + j))[0] = fmadd_d(spread_d(r[3 * K + k]), x3, s)
-        j += LANES_D
-
-
 cdef void add_one_row(
     const floating* x, Py_ssize_t d, const double* r, Py_ssize_t K, double* out, Py_ssize_t start, Py_ssize_t size
 ) noexcept nogil:
-    """Add r_k x_j to out[k, j] for columns j from `start` to `size`, of d columns."""
+    """Add r_k x_j to out[k, j], for columns j from `start` to `size` of d."""
     cdef vec_d s
     cdef Py_ssize_t j = start, k
     while j + LANES_D <= size:
@@ -497,6 +481,22 @@ cdef void add_one_row(
             s = fmadd_d(spread_d(r[k]), spread_d(x[j]), spread_d(out[k * d + j]))
             out[k * d + j] = (<double*> &s)[0]
         j += 1
+
+
+cdef void add_four_rows(
+    const floating* x, Py_ssize_t d, const double* r, Py_ssize_t K, double* out, Py_ssize_t size
+) noexcept nogil:
+    """Add the products of four rows x, one after the other, for `size` of d columns, a multiple of LANES_D."""
+    cdef vec_d x0, x1, x2, x3, s
+    cdef Py_ssize_t j = 0, k
+    while j < size:
+        x0, x1, x2, x3 = load(x + j), load(x + d + j), load(x + 2 * d + j), load(x + 3 * d + j)
+        for k in range(K):
+            s = fmadd_d(spread_d(r[k]), x0, load(out + k * d + j))
+            s = fmadd_d(spread_d(r[K + k]), x1, s)
+            s = fmadd_d(spread_d(r[2 * K + k]), x2, s)
+            (<vec_d*> (out + k * d + j))[0] = fmadd_d(spread_d(r[3 * K + k]), x3, s)
+        j += LANES_D
 
 
 def combine(

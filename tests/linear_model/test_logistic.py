@@ -479,7 +479,7 @@ def test_second_derivatives_that_are_not_numbers_are_refused():
         inverses.solution_of(np.full((2, 2), np.nan), np.ones(2))
 
 
-@pytest.mark.parametrize("D", [1, 2, 7, 8, 9, 33, 128, 129])
+@pytest.mark.parametrize("D", [1, 2, 7, 8, 9, 33, 144, 145])
 @pytest.mark.parametrize("stack", [(), (1,), (3,)])
 def test_inverses_are_those_of_lapack(D, stack, rng):
     A = rng.normal(size=(*stack, D, 2 * D))
@@ -493,12 +493,13 @@ def test_no_matrix_of_several_is_inverted_unless_all_are_positive_definite(rng):
     A = rng.normal(size=(3, 9, 20))
     matrices = A @ A.swapaxes(1, 2)
     matrices[1, 4] = matrices[1, :, 4] = 0
-    found = inverses.inverted(matrices)  # the diagonal is increased
+    found = inverses.inverted(matrices)
     assert np.isfinite(found).all()
     np.testing.assert_allclose(found[2] @ matrices[2], np.eye(9), atol=1e-6)
     matrices[1, 4, 4] = -1e-3
     with pytest.raises(np.linalg.LinAlgError):
         inverses._swept(matrices)
+    assert np.isfinite(inverses.inverted(matrices)).all()
 
 
 @pytest.mark.parametrize("rank", [3, 8])

@@ -56,8 +56,8 @@ def test_a_compiled_step_of_conjugate_gradients_is_the_step_of_arrays(rng, dtype
     size = (slope * slope * weight).sum()
     compiled = [array.copy().ravel() for array in state]
     for _ in range(3):
-        wanted = block_gradients._step(A, 0.7, size, *state)
-        found = A.step(0.7, size, *compiled)
+        wanted = block_gradients._step(A, 0.7, size, state)
+        found = A.step(0.7, size, [*compiled, np.empty(50)])
         np.testing.assert_allclose(found, np.ravel(wanted), rtol=1e-11)
         for one, other in zip(compiled, state):
             np.testing.assert_allclose(one, other.ravel(), rtol=1e-9, atol=1e-12)
@@ -66,13 +66,14 @@ def test_a_compiled_step_of_conjugate_gradients_is_the_step_of_arrays(rng, dtype
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("is_centred", [True, False])
-@pytest.mark.parametrize("offset", [0, 1e4])
+@pytest.mark.parametrize("offset", [0, 1e5])
 def test_products_with_dense_rows_are_those_of_centred_ones(rng, dtype, is_centred, offset):
     X = (rng.standard_normal((23, 70)) + offset).astype(dtype)
     root = rng.random(23) + 0.5
     mean = root**2 @ X.astype(float) / np.sum(root**2) if is_centred else np.zeros(70)
     A = root[:, None] * (X - mean)
-    dense = row_gram.DenseCentred(X, mean, root, 1)
+    dense = row_gram.DenseCentred(X, mean, root, 1, n_targets=9)
+    assert (dense.rows is X) == (dtype == np.float32 and not (offset and is_centred))
     for n_vectors in 1, 2, 9:
         W, R = rng.standard_normal((70, n_vectors)), rng.standard_normal((23, n_vectors))
         # what is subtracted is as large as the rows' own products
@@ -100,15 +101,47 @@ def test_combinations_of_rows_have_the_same_bits_for_any_ranges_of_columns(rng, 
         np.testing.assert_array_equal(parts, found)
 
 
-@pytest.mark.parametrize("digits", [1e-3, 1e-7])
-def test_the_largest_eigenvalue_from_a_vector_near_its_own_is_as_exact_as_wanted(rng, digits):
-    V = np.linalg.qr(rng.standard_normal((60, 60)))[0]
-    others = np.linspace(0, 2, 59)
-    for values in np.r_[9, others], np.r_[2.1, others], np.ones(60), np.r_[1, 0 * others]:
+def test_a_step_whose_length_is_not_a_number_ends_the_steps():
+    # the squares of the direction underflow, those of the slope do not
+    A = row_gram.Centred(as_csr(sparse.csr_array(np.full((2, 3), 1e-170)), "test"), np.zeros(3), np.ones(2), 1)
+    assert block_gradients.scaled_gradients(A, np.ones((2, 1)), 1e-175) is None
+
+
+@pytest.mark.parametrize("offset", [0, 1e3, 1e6])
+def test_few_rows_of_float32_have_the_exact_weights_at_any_offset(rng, offset):
+    X = (rng.standard_normal((60, 200)) * 10.0 ** rng.uniform(-2, 2, 200) + offset).astype(np.float32)
+    y = np.arange(60) % 3
+    found, expected = (LeastSquaresClassifier(1.0).fit(rows, y).coef_ for rows in (X, X.astype(np.float64)))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+def test_a_penalty_keeps_directions_that_the_largest_one_hides(rng):
+    # the largest eigenvalue, of the offset, is 1e13 times the others, which are far above the penalty
+    X, y = rng.standard_normal((56, 109)) + 1e6, np.arange(56) % 2
+    coef = LeastSquaresClassifier(1000.0, fit_intercept=False).fit(X, y).coef_[0]
+    target = np.where(y == 1, 1.0, -1.0)
+    expected = np.linalg.lstsq(np.vstack([X, np.sqrt(1000.0) * np.eye(109)]), np.r_[target, np.zeros(109)])[0]
+    np.testing.assert_allclose(coef, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize(
+    ("starts_near", "digits"), [(False, 1e-2), (False, 1e-4), (False, 1e-10), (True, 1e-7), (True, 1e-10)]
+)
+def test_the_largest_eigenvalue_is_as_exact_as_wanted(rng, starts_near, digits):
+    V = np.linalg.qr(rng.standard_normal((200, 200)))[0]
+    others = np.linspace(0, 0.5, 198)
+    for values in (
+        np.r_[9, 1, others],
+        np.r_[1, 0.999, others],
+        np.r_[1, 0.9, others],
+        1 / np.arange(1, 201),
+        np.ones(200),
+        np.r_[1, np.zeros(199)],
+    ):
         matrix = (V * values) @ V.T
-        for start in V[:, 0], matrix @ rng.standard_normal(60):
-            found = row_gram.largest_eigenvalue(lambda x, M=matrix: M @ x, 60, digits, start)
-            assert abs(found - values.max()) <= digits * values.max()
+        start = matrix @ rng.standard_normal(200) if starts_near else None
+        found = row_gram.largest_eigenvalue(lambda x, M=matrix: M @ x, 200, digits, start)
+        assert abs(found - values.max()) <= digits * values.max()
 
 
 @pytest.mark.parametrize("way", ["eigenvectors", "factor", "gradients"])
@@ -181,7 +214,7 @@ def test_conjugate_gradients_have_the_weights_of_dense_rows(
 ):
     monkeypatch.setattr(row_gram, "_FEW", 0)
     monkeypatch.setattr(row_gram, "_ONE_THREAD", one_thread)
-    monkeypatch.setattr(row_gram, "_FEW_TARGETS", (4, 4))
+    monkeypatch.setattr(row_gram, "_FEW_TARGETS", 4)
     monkeypatch.setattr(row_gram.Centred, "gradients_limit", lambda self, n_targets: 1000)
     X, y = text(rng, 80, 300, n_classes)
     used = []
