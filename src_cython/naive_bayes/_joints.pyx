@@ -7,7 +7,7 @@
 # A SIMD vector has adjacent classes in its lanes, and columns are added in order. Dense rows are processed four at a
 # time, which hides the latency of additions.
 from libc.float cimport DBL_MAX, DBL_MIN
-from libc.math cimport INFINITY, exp, isfinite, log, sqrt
+from libc.math cimport INFINITY, exp, isfinite, log, log1p, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
@@ -323,8 +323,10 @@ cdef void log_shares_of(const counts_t* from_, Py_ssize_t start, Py_ssize_t stop
 # adjacent. They are added up in `sums`, which has `period` vectors: number i belongs to lane i modulo the lanes of
 # these vectors, and so each lane to one class. `out` may be NULL. A sum takes one logarithm for FACTORS numbers, of
 # their product: a factor is 0 or at least 2^-53, so that no product but 0 underflows. `products`: as `sums`, all 1.
+# `rests`: as `sums`, all 0: 1 minus the products, which keep the digits of small probabilities.
 cdef void logs_of_absence_of(
-    const double* log_there, Py_ssize_t n, double* out, double* sums, double* products, Py_ssize_t period
+    const double* log_there, Py_ssize_t n, double* out, double* sums, double* products, double* rests,
+    Py_ssize_t period
 ) noexcept nogil:
     cdef Py_ssize_t i = 0, v = 0, n_factors = 0, lane, left
     cdef vec_d x, there
@@ -339,6 +341,7 @@ cdef void logs_of_absence_of(
             for lane in range(left):
                 part[lane] = log_there[i + lane]
         there = exp_of_negative(-larger(-x, spread_d(0)))
+        (<vec_d*> rests)[v] += there * (<vec_d*> products)[v]
         (<vec_d*> products)[v] *= spread_d(1) - there
         if out != NULL:
             x = log_of_rest(there)
@@ -351,21 +354,29 @@ cdef void logs_of_absence_of(
             n_factors += 1
             if n_factors == FACTORS or i >= n:
                 n_factors = 0
-                take_logs(products, sums, period)
+                take_logs(products, rests, sums, period)
 
 
-cdef void take_logs(double* products, double* sums, Py_ssize_t n_vectors) noexcept nogil:
-    """Add the logarithm of each product, which is from 0 to 1, to the sum in its place, and set it to 1."""
+cdef void take_logs(double* products, double* rests, double* sums, Py_ssize_t n_vectors) noexcept nogil:
+    """Add the logarithm of each product, which is from 0 to 1, to the sum in its place, and set it to 1, its rest to 0.
+
+    Of a product near 1 it is computed from the rest.
+    """
     cdef Py_ssize_t v, lane
     cdef vec_d x
     for v in range(n_vectors):
         x = (<vec_d*> products)[v]
-        if at_most_d(spread_d(DBL_MIN), x) == ALL_LANES:
+        if at_most_d(spread_d(0.5), x) == ALL_LANES:
+            (<vec_d*> sums)[v] += log_of_rest((<vec_d*> rests)[v])
+        elif at_most_d(x, spread_d(0.5)) == at_most_d(spread_d(DBL_MIN), x) == ALL_LANES:
             (<vec_d*> sums)[v] += log_of_normal(x)
         else:
             for lane in range(v * LANES_D, (v + 1) * LANES_D):
-                sums[lane] += log(products[lane]) if products[lane] > 0 else -INFINITY
-        (<vec_d*> products)[v] = spread_d(1)
+                if products[lane] > 0.5:
+                    sums[lane] += log1p(-rests[lane])
+                else:
+                    sums[lane] += log(products[lane]) if products[lane] > 0 else -INFINITY
+        (<vec_d*> products)[v], (<vec_d*> rests)[v] = spread_d(1), spread_d(0)
 
 
 cdef void decide_rows(
@@ -538,11 +549,11 @@ def logs_of_absence(const double[:, ::1] log_there, double[:, ::1] out=None):
     cdef Py_ssize_t n_classes = log_there.shape[1], n = log_there.shape[0] * n_classes, i
     cdef Py_ssize_t period = n_classes // gcd(n_classes, LANES_D)
     cdef double[::1] lanes = np.zeros(period * LANES_D), products = np.ones(period * LANES_D)
-    cdef double[::1] sums = np.zeros(n_classes)
+    cdef double[::1] rests = np.zeros(period * LANES_D), sums = np.zeros(n_classes)
     require(out is None or (out.shape[0] == log_there.shape[0] and out.shape[1] == n_classes))
     with nogil:
         logs_of_absence_of(
-            &log_there[0, 0], n, NULL if out is None else &out[0, 0], &lanes[0], &products[0], period
+            &log_there[0, 0], n, NULL if out is None else &out[0, 0], &lanes[0], &products[0], &rests[0], period
         )
         for i in range(period * LANES_D):
             sums[i % n_classes] += lanes[i]
