@@ -50,8 +50,8 @@ _STEPS = 15
 # _INVERSE: the time of the inverse of a matrix of D columns, in multiplications over D^3.
 _MOST_STEPS, _INVERSE = 40, 4
 # L-BFGS is not replaced by truncated Newton's method if it is likely to end within this number of steps, which take
-# about as long as three steps of that method. With K < _FEW_CLASSES classes, but more than two, for which that method
-# takes less time, it is the share K / _FEW_CLASSES of this number, but at least 0.4.
+# about as long as three steps of that method. That method takes less time with 3 to _FEW_CLASSES classes: this number
+# is then multiplied by the number of classes over _FEW_CLASSES, but at least by 0.4.
 _FEW_STEPS, _FEW_CLASSES = 12, 15
 # The classes lie apart if the objective after the first step is at most this share of its value at the start.
 _APART = 0.04

@@ -264,7 +264,7 @@ class DenseCentred:
         return combined(self.rows, factors, self.n_jobs).T
 
     def _goes_by_kernels(self, k):
-        """Whether products with k vectors are computed by kernels: for rows of float64, BLAS is faster from 9 on."""
+        """Whether kernels compute products with k vectors: for float64, BLAS is faster with one and with many."""
         return self.rows.dtype == np.float32 or 2 <= k <= _FEW_VECTORS
 
     def products(self):
@@ -285,7 +285,7 @@ class DenseCentred:
 
 def _is_far(X, mean):
     """Whether a column's mean is so far from 0, for the spread in some rows, that its subtraction costs many digits."""
-    some = X[:: max(1, len(X) // _SOME_ROWS)][:_SOME_ROWS]
+    some = X[:: max(1, len(X) // _SOME_ROWS)][:_SOME_ROWS].astype(np.float64)
     spread = some.max(axis=0) - some.min(axis=0)
     return bool((np.abs(mean) > _FAR * spread)[spread > 0].any())
 
