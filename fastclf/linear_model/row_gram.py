@@ -31,7 +31,7 @@ from .._threads import (
     ranges,
     rows_at,
 )
-from ..sums.blocks import over_rows
+from ..sums.blocks import by_length, over_rows
 from ..sums.moments import mirrored
 from . import _centred
 from .block_gradients import Split, basis_of, conjugate_block, is_enough, is_solved, scaled_gradients
@@ -52,6 +52,10 @@ _FEW = 512
 # _DENSE: columns with entries in more than this share of the rows are multiplied as dense columns. _NUMBERS: the number
 # of values in a block of dense columns.
 _DENSE, _NUMBERS = 1 / 4, 1 << 22
+
+# The number of multiplications of a sparse product that take as long as the first write to a number of new memory, at
+# most: a page of 512 numbers costs up to 10 us.
+_NEW_NUMBER = 8
 
 # The number of rows in a block of a triangular matrix.
 _BLOCK = 48
@@ -311,8 +315,12 @@ def products_of(X, turned, n_jobs=None):
         block = np.asarray(turned[dense[start : start + size]], np.float64)
         aside(_add_square, block, gram)
     skipped = (~kept).astype(np.int8)
-    work = int((length[kept] ** 2).sum()) // max(1, X.size) + 1
-    over_rows(lambda start, stop: kernels.add_products(X, X.data, turned, skipped, gram, start, stop), X, work, n_jobs)
+    work = (int((length[kept] ** 2).sum()) + _NEW_NUMBER * n * n) // max(1, X.size) + 1
+
+    def add(start, stop):
+        kernels.add_products(X, X.data, turned, skipped, gram, start, stop)
+
+    over_rows(add, X, work, n_jobs, by_length)
     mirrored(gram.T)
     return gram
 

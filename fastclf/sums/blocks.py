@@ -100,12 +100,13 @@ def added(arrays):
     return first
 
 
-def over_rows(call, X, row_work, n_jobs):
+def over_rows(call, X, row_work, n_jobs, cut=ranges):
     """Run call(start, stop) for ranges that cover all rows of X, on threads if this is faster.
 
     Returns the results in any order.
 
     A row costs about `row_work` multiplications for each of its entries. The first rows show how long these take.
+    cut(start, stop, first) yields the ranges of a block; `by_length` is wanted if later rows may take far longer.
     """
     n = len(X)
     work = max(1, X.size * row_work)
@@ -121,7 +122,7 @@ def over_rows(call, X, row_work, n_jobs):
     bounds = even_bounds(n - first, pieces) if first < n else [0]
 
     def work_on(piece):
-        for start, stop in ranges(*piece, 1 + n * _RANGE_WORK // work):
+        for start, stop in cut(*piece, 1 + n * _RANGE_WORK // work):
             found.append(call(first + start, first + stop))
             yield
 
