@@ -11,7 +11,7 @@ from .._aligned import aligned
 from .._csr import as_unchecked_rows
 from .._labels import encode_known, require_two
 from .._threads import ranges
-from ..linear_model.epochs import Group, Judge, Samples, as_samples, judge_arrays, kernels, voters
+from ..linear_model.epochs import Group, Samples, as_samples, judge_of, kernels, voters
 from .base import OnDask, on_dask
 from .blocks import Reader, Shards, joined_rows
 from .linear import require_finite_rows, silent
@@ -174,8 +174,8 @@ class RingSamples(Samples):
                 pass
         return squares[0][0]
 
-    def judged(self, members, plan, learners, kept):
-        return self.ring.judge(Judge(plan.joint, *judge_arrays(learners, kept)))
+    def judged(self, members, plan, learners, w, b):
+        return self.ring.judge(judge_of(plan, learners, w, b))
 
     def voters(self, plan, learners, before):
         """The voters from logs whose entries bring the classes and rows of mistakes with them."""

@@ -34,6 +34,8 @@ _JUDGED_NUMBERS, _SPARSE_LENGTH = 1 << 20, 128
 # LEARNERS: the number of hyperplanes whose weights of a feature lie side by side.
 # _FEWEST_INTERLEAVED: with fewer hyperplanes than this, each is trained for itself.
 LEARNERS, _FEWEST_INTERLEAVED = kernels.INTERLEAVED, 3
+# Below this, numbers are finite for certain, although their bound was computed with rounding errors.
+_FAR_FROM_OVERFLOW = 1e300
 # The names of the arrays that have an entry for each hyperplane of a learner, in the order of a `Judge`'s fields.
 _OF_HYPERPLANES = ("positive", "up", "down")
 
@@ -203,18 +205,27 @@ def as_samples(X, codes, cost, refuse=None):
     )
 
 
+def zeros_at_no_cost(shape):
+    """Zeros that take no memory, to be read only; `are_zeros` knows them without a look at each."""
+    return np.broadcast_to(0.0, shape)
+
+
+def are_zeros(w):
+    return not (w[:1, :1] if w.strides == (0, 0) else w).any()
+
+
 class Learner:
     """The weights of one learner and, after its training, the results to report."""
 
     def __init__(self, positive, w, b, up, down):
         self.positive, self.up, self.down, self.mistakes = positive, up, down, 0
         self.w, self.b, self.first_w, self.first_b, self.first_t = w, b, w, b, 0
-        self.lag_w, self.lag_b = np.zeros(w.shape), np.zeros(b.shape)
+        self.lag_w, self.lag_b = zeros_at_no_cost(w.shape), np.zeros(b.shape)
         self.n_iter, self.t, self.margin, self.clean, self.reason = 0, 0, np.nan, False, ""
         # whether the stopping rule of scikit-learn, by which the loss must keep falling, has ended the training
         self.ended_by_loss = False
         self.best, self.pocket = np.inf, (w, b)
-        self.scale, self.due, self.paid = np.ones(len(w)), np.zeros(len(w)), np.zeros(w.shape)
+        self.scale, self.due, self.paid = np.ones(len(w)), np.zeros(len(w)), zeros_at_no_cost(w.shape)
         self.log = []
         self._least, self._stale = np.inf, 0
 
@@ -279,6 +290,10 @@ class Group:
             and plan.order != "batch"
             and not plan.joint
         )
+        # No weight has an absolute value above `reach`, which grows with each epoch by `stride` times the number of
+        # mistakes; where these are unknown, they are infinite. The first epoch of random samples may leave out rows.
+        known = plan.penalty is None and plan.order != "random" and all(are_zeros(learner.w) for learner in learners)
+        self._reach, self._stride = 0.0 if known else np.inf, np.inf
         self._gather(learners, learners[0].t, square)
 
     def _gather(self, learners, t, square):
@@ -299,7 +314,7 @@ class Group:
 
         self.learners, self.hyperplanes = learners, Hyperplanes(w, *map(joined, ("b", *_OF_HYPERPLANES)), interleaved)
         for i, learner in enumerate(copied):
-            if learner.w.any():
+            if not are_zeros(learner.w):
                 self._weights_of(i)[:] = learner.w
         averaged = plan.average == "averaged"
         self.epoch = Epoch(
@@ -326,18 +341,16 @@ class Group:
     def _moved_up(self, going):
         """Move the weights of the learners that go on to the first places; returns the learners in that order.
 
-        The others get copies of theirs.
+        The weights of the others stay where they are, behind these, or are copied.
         """
         n, stay = len(going), set(going)
-        left = [i for i, learner in enumerate(self.learners) if learner not in stay]
-        for i in left:
-            self.learners[i].w = self.learners[i].w.copy()
-        order = self.learners[:n]
-        late = (learner for learner in self.learners[n:] if learner in stay)
-        for i, learner in zip(left, late):
-            self._weights_of(i)[:] = learner.w
-            order[i] = learner
-        return order
+        left = [learner for learner in self.learners[:n] if learner not in stay]
+        late = [learner for learner in self.learners[n:] if learner in stay]
+        for before, after in zip(left, late):
+            place, before.w = before.w, before.w.copy()
+            place[:] = after.w
+        late = iter(late)
+        return [learner if learner in stay else next(late) for learner in self.learners[:n]]
 
     def _weights_of(self, i):
         """The part of the joined weights that belongs to learner i, of the shape of its own."""
@@ -430,9 +443,13 @@ class Group:
                 hyperplanes.b += epoch.to_b
             if epoch.square is not None and not math.isfinite(epoch.square[0]) and samples.refuse is not None:
                 samples.refuse()
+            if epoch.square is not None:
+                self._stride = self._longest_step(math.sqrt(epoch.square[0]))
+            self._reach += self._stride * float(epoch.mistakes.sum())
             epoch.square = None
             # if the sum of all weights, intercepts and losses is finite, each of them is finite
-            total = float(hyperplanes.w.sum()) + sum(hyperplanes.b.tolist()) + sum(epoch.loss.tolist())
+            weights = 0.0 if self._reach < _FAR_FROM_OVERFLOW else float(hyperplanes.w.sum())
+            total = weights + sum(hyperplanes.b.tolist()) + sum(epoch.loss.tolist())
             if not math.isfinite(total) and not (
                 np.isfinite(hyperplanes.w).all() and np.isfinite(hyperplanes.b).all() and not np.isnan(epoch.loss).any()
             ):
@@ -440,6 +457,14 @@ class Group:
                     f"The weights overflowed in epoch {n_iter}; X of a smaller scale, or a smaller eta0, is wanted"
                 )
         return stopped
+
+    def _longest_step(self, radius):
+        """The largest change of a weight by a mistake, for rows of at most the norm `radius`; inf if unknown."""
+        cost, hyperplanes = self.samples.cost, self.hyperplanes
+        if not (cost is None or isinstance(cost, np.ndarray)):
+            return np.inf
+        largest = max(hyperplanes.up.max(), hyperplanes.down.max()) * (1 if cost is None else cost.max())
+        return self.plan.eta * float(largest) * radius
 
     def _visit(self):
         """A generator: learn all samples of an epoch; returns whether the callback has ended the training."""
@@ -561,15 +586,15 @@ def weights_kept(learner, plan):
     return learner.w if plan.penalty is None else learner.w * learner.scale[:, None], learner.b
 
 
-def judged(samples, members, plan, learners, kept):
+def judged(samples, members, plan, learners, w, b):
     """(the least y f, the mean loss) over the rows `members`: two arrays with a number for each learner.
 
     The loss of a row is max(0, -y f); the mean weights each row by the factor of its step. In joint learning y f is the
     score of the row's class minus the largest of the others.
 
-    kept: the weights (w, b) of each learner.
+    w (m, d) and b (m,): the weights that are judged, of the learners' m hyperplanes.
     """
-    judge = Judge(plan.joint, *judge_arrays(learners, kept))
+    judge = judge_of(plan, learners, w, b)
     if samples.indptr is not None:
         # the matrix of weights is transposed once, for all blocks of sparse rows
         judge = judge._replace(w=by_column(judge.w))
@@ -581,10 +606,10 @@ def judged(samples, members, plan, learners, kept):
     return judge.joined(found)
 
 
-def judge_arrays(learners, kept):
-    """The arrays of a `Judge` for the weights `kept` of learners."""
-    w, b = (np.concatenate(parts) for parts in zip(*kept))
-    return w, b, *(np.concatenate([getattr(learner, name) for learner in learners]) for name in _OF_HYPERPLANES)
+def judge_of(plan, learners, w, b):
+    """The `Judge` of the weights of learners."""
+    arrays = (np.concatenate([getattr(learner, name) for learner in learners]) for name in _OF_HYPERPLANES)
+    return Judge(plan.joint, w, b, *arrays)
 
 
 class Judge(NamedTuple):

@@ -20,17 +20,23 @@ from .._validation import (
     require_number,
     require_numbers,
 )
+from ..sums.layout import joined_by_column
 from .epochs import (
     Plan,
+    are_zeros,
     as_samples,
     between_centroids,
     hold_out,
     make_learners,
     share_out,
     weights_kept,
+    zeros_at_no_cost,
 )
-from .scores import SparsifiableClassifier, as_dense, by_column, chosen, linear_scores, n_planes
+from .scores import SparsifiableClassifier, as_dense, chosen, linear_scores, n_planes
 from .votes import mean_votes
+
+# Squares above this and below its inverse are sums without overflow, and no square is lost that counts.
+_TINY = 1e-200
 
 # The largest number of scores that are computed at a time in voting, one for each row and each weight vector that
 # votes.
@@ -270,9 +276,8 @@ class Perceptron(SparsifiableClassifier):
         w, b = self._first_weights(samples, plan, classes, coef_init, intercept_init)
         weights = class_factors(self.class_weight, classes, sizes)
         learners = make_learners(plan, w, b, weights)
-        proves = not (
-            w.any() or b.any() or plan.penalty or plan.order == "batch" or samples.cost is not None or self.class_weight
-        )
+        plain = not (plan.penalty or plan.order == "batch" or samples.cost is not None or self.class_weight)
+        proves = plain and are_zeros(w) and are_zeros(b[None])
         train = partial(self._train, samples, members, held_out, plan, learners, threads)
         return self._become(**columns, classes_=classes, **train(proves=proves))
 
@@ -326,8 +331,10 @@ class Perceptron(SparsifiableClassifier):
         with Progress(plan.max_iter * n * len(learners), "perceptron", self.verbose, self.callback) as progress:
             square = samples.train(members, held_out, plan, learners, threads, progress)
         kept = [weights_kept(learner, plan) for learner in learners]
-        losses = _judge(samples, members, plan, learners, kept)
-        coef, intercept = (np.concatenate(parts) for parts in zip(*kept))
+        weights, intercepts = zip(*kept)
+        intercept = np.concatenate(intercepts)
+        coef = joined_by_column(weights) if samples.sparse and len(intercept) > 1 else np.concatenate(weights)
+        losses = _judge(samples, members, plan, learners, coef, intercept)
         one = (lambda values: values[0]) if len(learners) == 1 else np.array
         radius = np.sqrt((2 if plan.joint else 1) * (square + plan.intercept))
         # the weight of the column that stands for the intercept is the intercept times this
@@ -335,17 +342,18 @@ class Perceptron(SparsifiableClassifier):
         if before is not None:
             radius = np.fmax(np.max(before["radius_"]), radius)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            margins = [
-                learner.margin / _norm(np.append(w, b * stretch)) if learner.margin > 0 and before is None else np.nan
-                for learner, (w, b) in zip(learners, kept)
-            ]
+            margins = np.array([learner.margin if learner.margin > 0 else np.nan for learner in learners])
+            if before is not None:
+                margins[:] = np.nan
+            if not np.isnan(margins).all():
+                margins /= _lengths(coef, intercept * stretch, len(learners))
             proves = proves and 1e-140 < radius < np.inf
             bounds = [(radius / margin) ** 2 if proves else np.nan for margin in margins]
         last = max(learners, key=lambda learner: learner.n_iter)
         apart = [learner for learner in learners if not learner.margin > 0]
         told = max(apart or learners, key=lambda learner: learner.n_iter)
         attributes = {
-            "coef_": by_column(coef) if samples.sparse and len(coef) > 1 else coef,
+            "coef_": coef,
             "intercept_": intercept,
             "n_iter_": last.n_iter,
             "t_": (1 if before is None else before["t_"]) + last.n_iter * len(samples.codes),
@@ -464,7 +472,7 @@ class Perceptron(SparsifiableClassifier):
         elif self.start == "centroids":
             w, b = between_centroids(samples, n)
         else:
-            w, b = np.zeros((n, samples.d)), np.zeros(n)
+            w, b = zeros_at_no_cost((n, samples.d)), np.zeros(n)
         if coef_init is not None:
             w = _given("coef_init", coef_init, w.shape)
         if intercept_init is not None:
@@ -480,10 +488,10 @@ def _for_samples(plan, samples, classes):
     return replace(plan, joint=plan.joint and len(classes) > 2, intercept=share * plan.intercept)
 
 
-def _judge(samples, members, plan, learners, kept):
+def _judge(samples, members, plan, learners, w, b):
     """Set each learner's margin, where its last epoch has not shown it; returns the losses, or None in `partial_fit`.
 
-    kept: the weights (w, b) of each learner.
+    w and b: the weights of all hyperplanes of the learners.
     """
     changed = plan.average in ("averaged", "pocket") or plan.penalty is not None
     if plan.one_epoch and not (changed or plan.order == "random"):
@@ -491,10 +499,13 @@ def _judge(samples, members, plan, learners, kept):
     losses = np.zeros(len(learners))
     unknown = [i for i, learner in enumerate(learners) if changed or not learner.clean]
     if unknown:
-        part = [learners[i] for i in unknown], [kept[i] for i in unknown]
-        margins, losses[unknown] = samples.judged(members, plan, *part)
-        for i, margin in zip(unknown, margins):
-            learners[i].margin = margin
+        # weights that lie side by side are not taken apart
+        some = list(range(len(learners))) if samples.sparse or len(unknown) == len(learners) else unknown
+        part = (w, b) if len(some) == len(learners) else (w[some], b[some])
+        margins, found = samples.judged(members, plan, [learners[i] for i in some], *part)
+        for i, margin, loss in zip(some, margins, found):
+            if changed or not learners[i].clean:
+                learners[i].margin, losses[i] = margin, loss
     return None if plan.one_epoch else losses
 
 
@@ -511,7 +522,13 @@ def _given(name, values, shape):
     return array.reshape(shape)
 
 
-def _norm(v):
-    """The Euclidean norm |v| of a vector, without overflow or underflow."""
-    largest = np.abs(v).max()
-    return largest * norm_of(v / largest) if largest > 0 else 0.0
+def _lengths(w, b, n):
+    """The Euclidean norms of n equal parts of the rows of (w, b), without overflow or underflow."""
+    squares = (np.einsum("kd,kd->k", w, w) + b * b).reshape(n, -1).sum(axis=1)
+    lengths = np.sqrt(squares)
+    for i in np.flatnonzero(~((squares > _TINY) & (squares < 1 / _TINY))):
+        part = slice(i * len(w) // n, (i + 1) * len(w) // n)
+        v = np.append(w[part], b[part])
+        largest = np.abs(v).max()
+        lengths[i] = largest * norm_of(v / largest) if largest > 0 else 0.0
+    return lengths

@@ -5,6 +5,9 @@ import numpy as np
 # The number of columns of a block that is transposed at a time, so that the block fits a cache.
 _BLOCK_COLUMNS = 256
 
+# The number of values in a block into which many arrays are copied.
+_BLOCK_NUMBERS = 1 << 16
+
 # NumPy sums rows in Fortran order slowly if they are fewer than this.
 _FEW_ROWS = 16
 
@@ -20,6 +23,18 @@ def transposed_copy(A):
     for start in range(0, len(copy), _BLOCK_COLUMNS):
         copy[start : start + _BLOCK_COLUMNS] = A[:, start : start + _BLOCK_COLUMNS].T
     return copy
+
+
+def joined_by_column(parts):
+    """np.concatenate(parts) for arrays (k, d) of float64, in Fortran order."""
+    bounds = np.cumsum([0, *map(len, parts)])
+    joined = np.empty((parts[0].shape[1], bounds[-1]))
+    size = max(_BLOCK_COLUMNS, _BLOCK_NUMBERS // bounds[-1])
+    for start in range(0, len(joined), size):
+        block = slice(start, start + size)
+        for part, first, end in zip(parts, bounds, bounds[1:]):
+            joined[block, first:end] = part[:, block].T
+    return joined.T
 
 
 def row_sums(A):

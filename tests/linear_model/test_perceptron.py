@@ -693,3 +693,28 @@ def test_bad_arguments_of_partial_fit_get_one_sentence():
         ValueError, match=r"`classes=\[0 1 2\]` is not the same as on last call to partial_fit, was: \[0 1\]"
     ):
         model.partial_fit(CORNERS, AND, classes=[0, 1, 2])
+
+
+@pytest.mark.parametrize("scale", [2.0**-500, 2.0**400])
+@pytest.mark.parametrize("multi_class", ["ovr", "joint"])
+def test_margins_of_tiny_and_huge_rows_are_those_of_others_times_the_scale(rng, scale, multi_class):
+    y = rng.integers(3, size=60)
+    X = 0.1 * rng.standard_normal((60, 5)) + 3 * np.eye(5)[y]
+    options = {"order": "cyclic", "fit_intercept": False, "multi_class": multi_class}
+    expected = Perceptron(**options).fit(X, y)
+    assert expected.converged_
+    found = Perceptron(**options).fit(X * scale, y)
+    np.testing.assert_allclose(found.margin_, expected.margin_ * scale, rtol=1e-13)
+
+
+def test_classes_that_end_at_different_epochs_have_the_weights_of_their_own_training(rng):
+    n_classes = 21
+    y = rng.integers(n_classes, size=400)
+    noise = (rng.random((400, 60)) < 0.2) * rng.random((400, 60))
+    X = scipy.sparse.csr_array(noise + (y[:, None] % 7 == np.arange(60) % 7))
+    model = Perceptron(shuffle=False, n_jobs=1).fit(X, y)
+    alone = [Perceptron(shuffle=False, n_jobs=1).fit(X, y == k) for k in range(n_classes)]
+    assert len({each.n_iter_ for each in alone}) > 3
+    np.testing.assert_array_equal(model.coef_, np.concatenate([each.coef_ for each in alone]))
+    np.testing.assert_allclose(model.margin_, [each.margin_ for each in alone], rtol=1e-13)
+    np.testing.assert_allclose(model.loss_, [each.loss_ for each in alone], rtol=1e-13)
