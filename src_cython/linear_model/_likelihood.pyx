@@ -20,7 +20,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from _csr cimport csr_of, csr_t
-from _exp cimport exp_of_negative, logistic
+from _exp cimport exp_of_negative, log_of_normal, logistic
 from _tiles cimport add_tiles, add_upper_tiles
 from _vector cimport (
     LANES_D,
@@ -181,6 +181,58 @@ cdef void score_rows(
         s[i + 5] = sum_lanes(s5) + bias
 
 
+cdef void score_block(const double* z, Py_ssize_t ld, const double* w, double* s, double* t) noexcept nogil:
+    """Write the scores of six rows z of ld numbers for two classes, whose parameters w lie one after the other."""
+    cdef Py_ssize_t j
+    cdef const double* row
+    cdef vec_d c, e, x, s0, s1, s2, s3, s4, s5, t0, t1, t2, t3, t4, t5
+    s0 = s1 = s2 = s3 = s4 = s5 = t0 = t1 = t2 = t3 = t4 = t5 = spread_d(0)
+    for j in range(ld // LANES_D):
+        c = (<const vec_d*> w)[j]
+        e = (<const vec_d*> (w + ld))[j]
+        row = z + j * LANES_D
+        x = (<const vec_d*> row)[0]
+        s0 = fmadd(x, c, s0)
+        t0 = fmadd(x, e, t0)
+        x = (<const vec_d*> (row + ld))[0]
+        s1 = fmadd(x, c, s1)
+        t1 = fmadd(x, e, t1)
+        x = (<const vec_d*> (row + 2 * ld))[0]
+        s2 = fmadd(x, c, s2)
+        t2 = fmadd(x, e, t2)
+        x = (<const vec_d*> (row + 3 * ld))[0]
+        s3 = fmadd(x, c, s3)
+        t3 = fmadd(x, e, t3)
+        x = (<const vec_d*> (row + 4 * ld))[0]
+        s4 = fmadd(x, c, s4)
+        t4 = fmadd(x, e, t4)
+        x = (<const vec_d*> (row + 5 * ld))[0]
+        s5 = fmadd(x, c, s5)
+        t5 = fmadd(x, e, t5)
+    s[0] = sum_lanes(s0)
+    t[0] = sum_lanes(t0)
+    s[1] = sum_lanes(s1)
+    t[1] = sum_lanes(t1)
+    s[2] = sum_lanes(s2)
+    t[2] = sum_lanes(t2)
+    s[3] = sum_lanes(s3)
+    t[3] = sum_lanes(t3)
+    s[4] = sum_lanes(s4)
+    t[4] = sum_lanes(t4)
+    s[5] = sum_lanes(s5)
+    t[5] = sum_lanes(t5)
+
+
+cdef void score_panel(pass_t* p) noexcept nogil:
+    """Write the scores of a panel for all classes, six rows after the other, which stay in the nearest cache."""
+    cdef Py_ssize_t i, k, K = p.n_classes
+    if K % 2:
+        score_rows(p.z, p.ld, p.ld // LANES_D, p.W, 0, p.s)
+    for i in range(0, ROWS, 6):
+        for k in range(K % 2, K, 2):
+            score_block(p.z + i * p.ld, p.ld, p.W + k * p.ld, p.s + k * ROWS + i, p.s + (k + 1) * ROWS + i)
+
+
 cdef void add_rows(
     double* g, const double* r, const floating* x, Py_ssize_t stride, Py_ssize_t n_vectors
 ) noexcept nogil:
@@ -247,14 +299,12 @@ cdef void link_two(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nogi
 @cdivision(True)  # the debug build's check for division by zero is off: it does not compile for SIMD vectors
 cdef void link_more(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nogil:
     """With more than two classes: replace a panel's scores by weight times probability, and add up weighted losses."""
-    cdef double most[ROWS]
-    cdef double total[ROWS]
     cdef double correct[ROWS]
     cdef Py_ssize_t i, k
     cdef double margin
-    cdef vec_d e, top, norm
-    for i in range(n_rows):
-        correct[i] = p.s[codes[i] * ROWS + i]
+    cdef vec_d e, top, norm, weight, total = spread_d(0)
+    for i in range(ROWS):
+        correct[i] = p.s[codes[i] * ROWS + i] if i < n_rows else 0
     if p.margins:
         for i in range(n_rows):
             if p.weight[i] > 0:
@@ -271,13 +321,14 @@ cdef void link_more(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nog
             e = exp_of_negative((<vec_d*> (p.s + k * ROWS))[i] - top)
             (<vec_d*> (p.s + k * ROWS))[i] = e
             norm += e
-        (<vec_d*> most)[i] = top
-        (<vec_d*> total)[i] = norm
-        norm = (<vec_d*> p.weight)[i] / norm
+        weight = (<vec_d*> p.weight)[i]
+        # norm - norm is 0, or NaN where `norm` is, which the logarithm does not show
+        e = log_of_normal(norm) + (norm - norm)
+        total = fmadd(weight, e + (top - (<vec_d*> correct)[i]), total)
+        norm = weight / norm
         for k in range(p.n_classes):
             (<vec_d*> (p.s + k * ROWS))[i] *= norm
-    for i in range(n_rows):
-        p.sums[0] += p.weight[i] * (log(total[i]) + (most[i] - correct[i]))
+    p.sums[0] += sum_lanes(total)
 
 
 cdef void fill_az(pass_t* p, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
@@ -369,7 +420,7 @@ cdef void pass_dense(
     pass_t* p, const floating* X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step
 ) noexcept nogil:
     """Add loss and derivatives for every step-th panel from start to stop, of dense rows, centred and scaled."""
-    cdef Py_ssize_t panel = start, first, n_rows, k, K = p.n_classes
+    cdef Py_ssize_t panel = start, first, n_rows, K = p.n_classes
     while panel < stop:
         first = panel * ROWS
         n_rows = min(<Py_ssize_t> ROWS, p.n - first)
@@ -377,8 +428,7 @@ cdef void pass_dense(
         if p.zt is not NULL:
             transpose_panel(p)
         if K <= FEW:
-            for k in range(K):
-                score_rows(p.z, p.ld, p.ld // LANES_D, p.W + k * p.ld, 0, p.s + k * ROWS)
+            score_panel(p)
         else:
             memset(p.s, 0, K * ROWS * sizeof(double))
             add_tiles(p.W, p.ld, 1, K, p.zt, ROWS, p.d + 1, p.s, ROWS, 0, ROWS // LANES_D)
