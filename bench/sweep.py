@@ -5,7 +5,8 @@ noise, scale, type, balance, zeros and a form, such as repeated rows or labels t
 shape with a number of threads: a fit, predictions for a held-out fifth of the rows, and the prediction of one row, by
 both libraries in turn, in a separate process; the median of the rounds counts. A cell is lost if ours has no answer
 after `--cap` seconds. The summary has the geometric means of peer / ours, the number of cells below 1 (0.9 is noise on
-two cores), the least ratio, and the cells with a worse answer. `--page` writes a table of all cells.
+two cores), the least ratio, and the cells with a worse answer. Whether more threads are slower than one is told by our
+calls before the peer's first, whose threads go on for a while after a call. `--page` writes a table of all cells.
 """
 
 import argparse
@@ -68,7 +69,8 @@ METHODS = {
 _QUADRATIC = 9000
 
 REGRESSORS = {"knn regressor", "tree regressor"}
-STEPS = ("fit", "ask", "row")
+# For each step the seconds of its measurement, and the most rounds.
+STEPS = {"fit": (2, 9), "ask": (1.5, 9), "row": (0.4, 60)}
 
 # The kinds of data, with their shares in percent.
 KINDS = {
@@ -269,20 +271,30 @@ def cell(method, shape, threads, peer):
     size = min(cut, _QUADRATIC) if method.startswith("svc") else cut
     train, targets, test, truth = X[:size], y[:size], X[cut:], y[cut:]
     made, ask = estimators(method, threads, peer, radius_of(X)), METHODS[method][4]
+
+    def calls(*models):
+        """For each step the calls of models, which are fitted."""
+        return {
+            "fit": [lambda model=model: model.fit(train, targets) for model in models],
+            "ask": [lambda model=model: getattr(model, ask)(test) for model in models],
+            "row": [lambda model=model: getattr(model, ask)(test[:1]) for model in models],
+        }
+
     models = {}
     for who in ("ours", "theirs"):
         models[who] = made[who]()
         start = time.perf_counter()
         models[who].fit(train, targets)
         print(json.dumps({who: time.perf_counter() - start}), flush=True)
+        if who == "ours":  # the peer's threads may be busy for some time after its calls
+            alone = {step: rounds(once, 0.2, 2000)[0] for step, once in calls(models[who]).items()}
     ours, theirs = models["ours"], models["theirs"]
-    once = [lambda model=model: model.fit(train, targets) for model in (ours, theirs)]
-    many = [lambda model=model: getattr(model, ask)(test) for model in (ours, theirs)]
-    one = [lambda model=model: getattr(model, ask)(test[:1]) for model in (ours, theirs)]
-    result = {"fit": rounds(once, 2, 9), "ask": rounds(many, 1.5, 9), "row": rounds(one, 0.4, 60)}
+    both = calls(ours, theirs)
+    result = {step: rounds(both[step], *limits) for step, limits in STEPS.items()}
     if method.startswith(("knn", "radius")):  # an index may be built by the fit or by the first query
         result["fit"] = [sum(pair) for pair in zip(result["fit"], result["ask"])]
-    result["memory"] = [peak(call) for call in once]
+    result["alone"] = alone
+    result["memory"] = [peak(call) for call in both["fit"]]
     if ask == "predict":
         result["score"] = [float(model.score(test, truth)) for model in (ours, theirs)]
     if method == "logistic":
@@ -337,11 +349,11 @@ def summary(cells):
             f"below 1, {(ratios < 0.9).sum()} below 0.9, least x{ratios.min():.2f} "
             f"({last['method']} on {label(last['shape'])}, {last['threads']} threads)"
         )
-    alone = {key(cell, 1): cell["result"] for cell in measured if cell["threads"] == 1}
+    alone = {key(cell, 1): cell["result"]["alone"] for cell in measured if cell["threads"] == 1}
     slower = [
-        (cell["result"][step][0] / alone[key(cell, 1)][step][0], f"{step}, {cell['method']} on {label(cell['shape'])}")
+        (time / alone[key(cell, 1)][step], f"{step}, {cell['method']} on {label(cell['shape'])}")
         for cell in measured
-        for step in STEPS
+        for step, time in cell["result"]["alone"].items()
         if cell["threads"] > 1 and key(cell, 1) in alone
     ]
     if slower:
