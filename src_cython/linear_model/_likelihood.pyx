@@ -15,7 +15,7 @@
 # scaled; the caller converts W, grad and hess. The order of panels, and of the sums within them, is fixed; with a
 # `step` above 1 only every step-th panel is used.
 from cython cimport cdivision, floating
-from libc.math cimport fabs, isfinite, log
+from libc.math cimport fabs, isfinite
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
