@@ -5,12 +5,15 @@ import numpy as np
 from .._estimator import Classifier
 from .._sklearn_bases import NotRouted, joins
 from .._state_table import Array, List, Size, SizeOf, declare, has, where
-from .._threads import map_rows, rows_at
+from .._threads import map_rows, ranges, rows_at
 from .._validation import as_sample_weight, as_targets, encode_labels, require_choice
 from .base import LABEL_CRITERIA, DecisionTree, Rule, document
 from .growth import VALUES
 from .parameters import as_cost_matrix, class_weighted, training
 from .sorted_columns import Target
+
+# The number of values of a block of rows that are copied at a time, so that they stay in a cache.
+_BLOCK_NUMBERS = 1 << 16
 
 
 @joins("DecisionTreeClassifier", "sklearn.tree._classes", virtual=True)
@@ -192,7 +195,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
         # for few rows, where conversions of types take most of the time, the class of the largest value is read
         # directly
         if few and self.n_outputs_ == 1 and not hasattr(self, "cost_matrix_"):
-            return self.classes_[value[leaf].argmax(axis=1)]
+            return self.classes_[_largest(value, leaf)]
         best = self._decision.codes(value[leaf] if few else value)
         columns = [
             classes[codes] if few else rows_at(classes[codes], leaf) for classes, codes in zip(self._labels, best)
@@ -223,6 +226,18 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
         shares = self.predict_proba(X)
         with np.errstate(divide="ignore"):
             return [map_rows(np.log, part) for part in shares] if isinstance(shares, list) else map_rows(np.log, shares)
+
+
+def _largest(value, rows):
+    """The column of the largest number in each of the given rows, the first one if there are several."""
+    size = 1 + _BLOCK_NUMBERS // value.shape[1]
+    if len(rows) <= size:
+        return value[rows].argmax(axis=1)
+    # blocks of rows are copied to the same memory, instead of all rows to new memory
+    columns = np.empty(len(rows), np.intp)
+    for start, stop in ranges(0, len(rows), size, size):
+        value[rows[start:stop]].argmax(axis=1, out=columns[start:stop])
+    return columns
 
 
 def _shares(numbers, first):
