@@ -115,7 +115,8 @@ class Pass:
     """
 
     __slots__ = (
-        *("d", "ld", "n_classes", "width", "codes", "weights", "bias", "shift", "factor", "W", "curvature", "margins"),
+        *("d", "ld", "n_classes", "width", "codes", "weights", "bias", "shift", "factor", "W", "curvature"),
+        *("triangular", "margins"),
         *("sums", "grad", "hess", "residuals", "scores"),
         *("s", "weight", "bend", "z", "zt", "az"),
     )
@@ -124,7 +125,8 @@ class Pass:
         K, panel = rows.K, kernels.PANEL
         self.d, self.ld, self.n_classes, self.width = rows.d, rows.ld, K, rows.width
         self.codes, self.weights, self.bias = rows.codes, rows.weights, bias
-        self.shift, self.factor, self.W, self.curvature, self.margins = shift, factor, W, curvature, rows.margins
+        self.shift, self.factor, self.W, self.curvature = shift, factor, W, curvature
+        self.triangular, self.margins = rows.is_triangular, rows.margins
         self.sums, self.grad = np.array([0, np.inf, 0]), np.zeros(_NONE.shape if len(residuals) else W.shape)
         self.residuals, self.scores = residuals, scores
         self.hess = np.zeros((rows.n_blocks(curvature), rows.d + 1, rows.ld))
@@ -184,6 +186,8 @@ class Likelihood:
         self._penalise(penalty, l1)
 
     # A subclass may have rows in other processes; it overrides the methods that read rows.
+
+    is_triangular = False  # whether the matrix of dense rows is known to be lower triangular
 
     @staticmethod
     def total_of(rows, weights):
@@ -257,7 +261,7 @@ class Likelihood:
             return self
         other = copy.copy(self)
         other.X = columns_of(self.X, taken) if self.sparse else map_rows(partial(_columns, taken), self.X)
-        other._turned = None
+        other._turned, other.is_triangular = None, False
         other.mean, other._spread = self.mean[taken], self._spread[taken]
         other._measure()
         other._penalise(self.penalty, self.l1)
@@ -751,13 +755,15 @@ class RowSpace(Likelihood):
     """A Likelihood with fewer parameters, for fewer dense rows than columns.
 
     With a penalty the optimal w is a combination of the centred rows. With an orthonormal basis Q of their span and
-    X - 1 mean' = RQ', w = Q v has the norm of v, and row i has the score v (row i of R).
+    X - 1 mean' = RQ' and lower triangular R, w = Q v has the norm of v, and row i has the score v (row i of R).
 
     Parameters
     ----------
     outer : Likelihood
         The same function for X itself, which also defines the norm of a gradient.
     """
+
+    is_triangular = True
 
     def __init__(self, outer, threads):
         self._outer = outer

@@ -74,6 +74,8 @@ cdef struct pass_t:
     # (K, ld) K sets of parameters, each of d + 1 numbers padded to ld; for sparse rows (d + 1, width)
     const double* W
     curvature_t curvature
+    # whether X is lower triangular: row i is 0 from column i + 1 on; `pass_plain` leaves out panels' zeros
+    bint triangular
     # whether the pass also finds the least margin of all rows: the score of a row's class minus the best other score,
     # or label times score for two classes
     bint margins
@@ -454,11 +456,14 @@ cdef void pass_plain(
     p.bias is the intercept here, and sums[2] the derivative by the intercept.
     """
     cdef Py_ssize_t panel = start, first, n_rows, i, n_vectors = (p.d + LANES_D - 1) // LANES_D
+    cdef Py_ssize_t n_all = n_vectors
     cdef double total
     cdef const floating* x
     while panel < stop:
         first = panel * ROWS
         n_rows = min(<Py_ssize_t> ROWS, p.n - first)
+        if p.triangular:
+            n_vectors = min(n_all, (first + ROWS + LANES_D - 1) // LANES_D)
         x = X + first * p.d
         if (p.n - first - ROWS) * p.d >= LANES_D:
             score_rows(x, p.d, n_vectors, p.W, p.bias, p.s)
@@ -694,7 +699,8 @@ cdef pass_t pass_of(state, Py_ssize_t n) except *:
     p.n, p.d, p.ld, p.n_classes, p.width, p.codes = n, state.d, state.ld, state.n_classes, state.width, &codes[0]
     p.weights, p.bias = doubles(state.weights), state.bias
     p.shift, p.factor = doubles(state.shift), doubles(state.factor)
-    p.W, p.curvature, p.margins = doubles(state.W), CURVATURES[state.curvature], state.margins
+    p.W, p.curvature = doubles(state.W), CURVATURES[state.curvature]
+    p.triangular, p.margins = state.triangular, state.margins
     p.sums, p.grad, p.hess = doubles(state.sums), doubles(state.grad), doubles(state.hess)
     p.s, p.weight, p.bend = doubles(state.s), doubles(state.weight), doubles(state.bend)
     p.residuals, p.scores, p.stride = doubles(state.residuals), doubles(state.scores), state.scores.size // p.n_classes

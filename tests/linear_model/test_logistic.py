@@ -540,6 +540,23 @@ def test_coefficients_of_any_point_in_the_row_space_have_its_scores(rng, n_class
     np.testing.assert_allclose(X @ coef.T + b, space.row_scores(theta), rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.parametrize("n", [2, PANEL - 1, PANEL + 1, 3 * PANEL, 200])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_zeros_of_triangular_rows_may_be_left_out(rng, n, weighted):
+    X, codes = rng.normal(size=(n, n + 9)), (np.arange(n) % 2).astype(np.int32)
+    weights = rng.random(n) if weighted else None
+    space = likelihood.RowSpace(likelihood.Likelihood(X, codes, 2, weights, 0.1, True, 1), 1)
+    assert space.is_plain
+    assert space.is_triangular
+    np.testing.assert_array_equal(np.triu(space.X, 1), 0)
+    theta = rng.normal(size=space.shape)
+    found = space.evaluate(theta)
+    space.is_triangular = False
+    expected = space.evaluate(theta)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-14)
+    np.testing.assert_allclose(found.gradient, expected.gradient, rtol=1e-12, atol=1e-14)
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("shape", [(200, 5), (20, 50)])
 def test_a_point_of_one_penalty_is_that_of_another(n_classes, shape, rng):
