@@ -280,8 +280,21 @@ class DenseCentred:
         """AA' computed in float32, in half the time, or None if X is of float64."""
         if self.X.dtype != np.float32:
             return None
-        A = self._copied(np.float32)
-        return aside_if_slow(len(A) * A.size // 4, _square, A).astype(np.float64)
+        as_they_are = self.rows is self.X and (len(self.share) == 0 or _is_near(self.X, self.mean))
+        A = self.X if as_they_are else self._copied(np.float32)
+        gram = aside_if_slow(len(A) * A.size // 4, _square, A).astype(np.float64)
+        return self._centred(gram) if as_they_are else gram
+
+    def _centred(self, gram):
+        """AA', in place of XX'."""
+        if len(self.share):
+            by_mean = gram @ self.share
+            gram -= by_mean[:, None]
+            gram -= by_mean - by_mean @ self.share
+        if not (self.root == 1).all():
+            gram *= self.root[:, None]
+            gram *= self.root
+        return gram
 
     def gradients_limit(self, _):
         return 0
@@ -292,6 +305,12 @@ def _is_far(X, mean):
     some = X[:: max(1, len(X) // _SOME_ROWS)][:_SOME_ROWS].astype(np.float64)
     spread = some.max(axis=0) - some.min(axis=0)
     return bool((np.abs(mean) > _FAR * spread)[spread > 0].any())
+
+
+def _is_near(X, mean):
+    """Whether the mean is so near to 0, for the length of some rows, that its subtraction from products costs a bit."""
+    some = X[:: max(1, len(X) // _SOME_ROWS)][:_SOME_ROWS].astype(np.float64)
+    return bool(2 * len(some) * (mean @ mean) <= np.square(some).sum())
 
 
 def _product(A, B):

@@ -359,3 +359,16 @@ def test_rounded_products_leave_no_trace_in_the_weights_of_float32_rows(rng, kin
         error = np.abs(found.coef_ - expected.coef_).max()
         assert error <= max(1e-9, 1e-15 * expected.condition_) * size
         assert found.condition_ == pytest.approx(expected.condition_, rel=1e-5)
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.5, 3.0])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("centred", [False, True])
+def test_rounded_products_are_those_of_centred_rows(rng, offset, weighted, centred):
+    X = (rng.normal(size=(40, 90)) + offset).astype(np.float32)
+    root = np.sqrt(rng.random(40)) if weighted else np.ones(40)
+    mean = np.average(X, axis=0, weights=root**2).astype(np.float64) if centred else np.zeros(90)
+    found = row_gram.DenseCentred(X, mean, root, 1, 2).rounded_products()
+    A = root[:, None] * (X - mean)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, A @ A.T, atol=1e-6 * np.square(X).sum(axis=1).max())
