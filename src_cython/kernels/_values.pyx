@@ -20,6 +20,9 @@ from _vector cimport LANES_D, LANES_F, fmadd, fmadd_d, require, spread, spread_d
 cdef enum:
     # the number of dense rows z by which half a panel is multiplied at once; their sums take 12 vector registers
     ROWS = 3
+    # the number of lines of a panel that are multiplied by all rows z before the next lines, so that they stay in the
+    # second cache
+    LINES = 512
 
 WIDE_F = 2 * HALF * LANES_F
 WIDE_D = 2 * HALF * LANES_D
@@ -102,12 +105,28 @@ cdef inline void meet_sparse(
 
 
 cdef inline void meet_dense(
-    const vec* values, const Py_ssize_t* z, Py_ssize_t n_lines, const vec* panel, vec** out
+    const vec* values, const Py_ssize_t* z, Py_ssize_t n_lines, const vec* panel, bint begins, vec** out
 ) noexcept nogil:
-    """Compute the inner products of ROWS dense packed rows, row k from values[z[k]] on, with rows of half a panel."""
+    """Compute the inner products of ROWS dense packed rows, row k from values[z[k]] on, with rows of half a panel.
+
+    They are added to `out` unless `begins`.
+    """
     cdef vec s0, s1, s2, s3, t0, t1, t2, t3, u0, u1, u2, u3, a, b, c, p
     cdef Py_ssize_t k
     s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = u0 = u1 = u2 = u3 = panel[0] - panel[0]
+    if not begins:
+        s0 = out[0][0]
+        s1 = out[0][1]
+        s2 = out[0][2]
+        s3 = out[0][3]
+        t0 = out[1][0]
+        t1 = out[1][1]
+        t2 = out[1][2]
+        t3 = out[1][3]
+        u0 = out[2][0]
+        u1 = out[2][1]
+        u2 = out[2][2]
+        u3 = out[2][3]
     for k in range(n_lines):
         a = spread(values, z[0] + k)
         b = spread(values, z[1] + k)
@@ -143,27 +162,31 @@ cdef inline void meet_dense(
 
 
 cdef inline void meet_halves(
-    const packed_t* Z, const int64_t* r, Py_ssize_t n, const vec* panel, vec* to
+    const packed_t* Z, const int64_t* r, Py_ssize_t n, Py_ssize_t first, const vec* panel, vec* to
 ) noexcept nogil:
-    """Compute the inner products of the dense packed rows r[k], k < min(n, ROWS), with the rows of a panel."""
-    cdef Py_ssize_t half = Z.n_lines * HALF, k, row
+    """Compute the inner products of the dense packed rows r[k], k < min(n, ROWS), with the rows of a panel.
+
+    Only LINES lines from `first` on count; their products are added to those of the lines before.
+    """
+    cdef Py_ssize_t half = Z.n_lines * HALF, n_lines = min(<Py_ssize_t> LINES, Z.n_lines - first), k, row
     cdef Py_ssize_t z[ROWS]
     cdef vec* out[ROWS]
+    panel += first * HALF
     for k in range(ROWS):
         row = min(k, n - 1)
-        z[k] = r[row] * Z.n_lines
+        z[k] = r[row] * Z.n_lines + first
         out[k] = to + row * 2 * HALF
-    meet_dense(<const vec*> Z.values, z, Z.n_lines, panel, out)
+    meet_dense(<const vec*> Z.values, z, n_lines, panel, first == 0, out)
     for k in range(ROWS):
         out[k] += HALF
-    meet_dense(<const vec*> Z.values, z, Z.n_lines, panel + half, out)
+    meet_dense(<const vec*> Z.values, z, n_lines, panel + half, first == 0, out)
 
 
 cdef void meet(
     const block_t* b, const int64_t* rows, Py_ssize_t n_rows, const vec* panel, const vec* column_terms, vec* out
 ) noexcept nogil:
     """Write to out[i, :] the kernel values between packed row rows[i] and the rows of a panel."""
-    cdef Py_ssize_t i, half = b.Z.n_lines * HALF
+    cdef Py_ssize_t i, half = b.Z.n_lines * HALF, first = 0
     cdef const packed_t* Z = &b.Z
     if Z.indptr != NULL:
         for i in range(n_rows):
@@ -172,10 +195,12 @@ cdef void meet(
                 out + i * 2 * HALF
             )
     else:
-        i = 0
-        while i < n_rows:
-            meet_halves(Z, rows + i, n_rows - i, panel, out + i * 2 * HALF)
-            i += ROWS
+        while first == 0 or first < Z.n_lines:
+            i = 0
+            while i < n_rows:
+                meet_halves(Z, rows + i, n_rows - i, first, panel, out + i * 2 * HALF)
+                i += ROWS
+            first += LINES
     for i in range(n_rows):
         transform(&b.kernel, Z.norm[rows[i]], column_terms, out + i * 2 * HALF, 2 * HALF)
 

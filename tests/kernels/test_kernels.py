@@ -50,6 +50,14 @@ def test_values_of_far_and_equal_rows(rng):
         assert 0 <= K[0, 1] <= least
 
 
+@pytest.mark.parametrize("n_columns", [511, 512, 513, 1025, 2000])
+@pytest.mark.parametrize("n_rows", [1, 4, 70])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_of_many_columns_are_those_of_the_definition(rng, n_columns, n_rows, dtype):
+    X = rng.integers(-8, 9, size=(70, n_columns)).astype(dtype)  # all sums are exact
+    np.testing.assert_array_equal(Kernel("linear")(X[:n_rows], X, dtype), X[:n_rows] @ X.T)
+
+
 def test_ranges_threads_and_lists_change_no_bit(rng, monkeypatch):
     X, kernel = rows(rng, 500, 20, 0.5, np.float32), Kernel("rbf", 0.1)
     expected = kernel(X[:40], X, np.float32, n_jobs=1)
