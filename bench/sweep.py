@@ -227,7 +227,7 @@ def estimators(method, threads, peer, radius):
 
 
 def rounds(calls, seconds, most):
-    """The median time of each of two calls, which take turns for `seconds` seconds."""
+    """The median time of each of some calls, which take turns for `seconds` seconds."""
     times = [[] for _ in calls]
     stop = time.perf_counter() + seconds
     while len(times[0]) < 2 or (len(times[0]) < most and time.perf_counter() < stop):
@@ -293,6 +293,7 @@ def cell(method, shape, threads, peer):
     result = {step: rounds(both[step], *limits) for step, limits in STEPS.items()}
     if method.startswith(("knn", "radius")):  # an index may be built by the fit or by the first query
         result["fit"] = [sum(pair) for pair in zip(result["fit"], result["ask"])]
+        alone["fit"] += alone["ask"]
     result["alone"] = alone
     result["memory"] = [peak(call) for call in both["fit"]]
     if ask == "predict":

@@ -206,11 +206,12 @@ def as_samples(X, codes, cost, refuse=None):
 
 
 def zeros_at_no_cost(shape):
-    """Zeros that take no memory, to be read only; `are_zeros` knows them without a look at each."""
+    """Zeros that all are the same number in memory: they are read-only, and not for compiled code."""
     return np.broadcast_to(0.0, shape)
 
 
 def are_zeros(w):
+    """Whether all weights are 0, which is known of `zeros_at_no_cost` by their strides."""
     return not (w[:1, :1] if w.strides == (0, 0) else w).any()
 
 
@@ -290,8 +291,9 @@ class Group:
             and plan.order != "batch"
             and not plan.joint
         )
-        # No weight has an absolute value above `reach`, which grows with each epoch by `stride` times the number of
-        # mistakes; where these are unknown, they are infinite. The first epoch of random samples may leave out rows.
+        # No weight has an absolute value above `reach`, which grows with each epoch by `stride`, the longest step that
+        # the rows of the first epoch allow, times the number of mistakes. It is infinite where no bound is known: an
+        # epoch of random samples may leave out the longest row.
         known = plan.penalty is None and plan.order != "random" and all(are_zeros(learner.w) for learner in learners)
         self._reach, self._stride = 0.0 if known else np.inf, np.inf
         self._gather(learners, learners[0].t, square)
@@ -341,16 +343,18 @@ class Group:
     def _moved_up(self, going):
         """Move the weights of the learners that go on to the first places; returns the learners in that order.
 
-        The weights of the others stay where they are, behind these, or are copied.
+        A learner that stops at a place which is taken gets a copy of its weights. Others that stop keep their places
+        behind all that go on, where no epoch writes.
         """
         n, stay = len(going), set(going)
         left = [learner for learner in self.learners[:n] if learner not in stay]
-        late = [learner for learner in self.learners[n:] if learner in stay]
-        for before, after in zip(left, late):
-            place, before.w = before.w, before.w.copy()
-            place[:] = after.w
-        late = iter(late)
-        return [learner if learner in stay else next(late) for learner in self.learners[:n]]
+        moved = [learner for learner in self.learners[n:] if learner in stay]
+        for gone, learner in zip(left, moved):
+            place = gone.w
+            gone.w = place.copy()
+            place[:] = learner.w
+        to_place = iter(moved)
+        return [learner if learner in stay else next(to_place) for learner in self.learners[:n]]
 
     def _weights_of(self, i):
         """The part of the joined weights that belongs to learner i, of the shape of its own."""

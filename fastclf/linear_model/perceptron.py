@@ -35,8 +35,8 @@ from .epochs import (
 from .scores import SparsifiableClassifier, as_dense, chosen, linear_scores, n_planes
 from .votes import mean_votes
 
-# Squares above this and below its inverse are sums without overflow, and no square is lost that counts.
-_TINY = 1e-200
+# A sum of squares between this and its inverse has not overflowed, and has lost no term that counts to underflow.
+_SAFE_SQUARE = 1e-200
 
 # The largest number of scores that are computed at a time in voting, one for each row and each weight vector that
 # votes.
@@ -277,7 +277,7 @@ class Perceptron(SparsifiableClassifier):
         weights = class_factors(self.class_weight, classes, sizes)
         learners = make_learners(plan, w, b, weights)
         plain = not (plan.penalty or plan.order == "batch" or samples.cost is not None or self.class_weight)
-        proves = plain and are_zeros(w) and are_zeros(b[None])
+        proves = plain and are_zeros(w) and not b.any()
         train = partial(self._train, samples, members, held_out, plan, learners, threads)
         return self._become(**columns, classes_=classes, **train(proves=proves))
 
@@ -499,11 +499,12 @@ def _judge(samples, members, plan, learners, w, b):
     losses = np.zeros(len(learners))
     unknown = [i for i, learner in enumerate(learners) if changed or not learner.clean]
     if unknown:
-        # weights that lie side by side are not taken apart
-        some = list(range(len(learners))) if samples.sparse or len(unknown) == len(learners) else unknown
-        part = (w, b) if len(some) == len(learners) else (w[some], b[some])
-        margins, found = samples.judged(members, plan, [learners[i] for i in some], *part)
-        for i, margin, loss in zip(some, margins, found):
+        # scores of sparse rows read the weights of a column side by side: most of them are not copied, but all judged,
+        # and what is known of the others is kept
+        scored = range(len(learners)) if samples.sparse and 2 * len(unknown) > len(learners) else unknown
+        part = (w, b) if len(scored) == len(learners) else (w[scored], b[scored])
+        margins, found = samples.judged(members, plan, [learners[i] for i in scored], *part)
+        for i, margin, loss in zip(scored, margins, found):
             if changed or not learners[i].clean:
                 learners[i].margin, losses[i] = margin, loss
     return None if plan.one_epoch else losses
@@ -523,10 +524,13 @@ def _given(name, values, shape):
 
 
 def _lengths(w, b, n):
-    """The Euclidean norms of n equal parts of the rows of (w, b), without overflow or underflow."""
+    """The Euclidean norms of (w, b) for n learners, without overflow or underflow.
+
+    Each learner has an equal number of the rows of w (m, d) and of the numbers b (m,).
+    """
     squares = (np.einsum("kd,kd->k", w, w) + b * b).reshape(n, -1).sum(axis=1)
     lengths = np.sqrt(squares)
-    for i in np.flatnonzero(~((squares > _TINY) & (squares < 1 / _TINY))):
+    for i in np.flatnonzero(~((squares > _SAFE_SQUARE) & (squares < 1 / _SAFE_SQUARE))):
         part = slice(i * len(w) // n, (i + 1) * len(w) // n)
         v = np.append(w[part], b[part])
         largest = np.abs(v).max()

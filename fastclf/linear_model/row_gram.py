@@ -53,8 +53,8 @@ _FEW = 512
 # of values in a block of dense columns.
 _DENSE, _NUMBERS = 1 / 4, 1 << 22
 
-# The number of multiplications of a sparse product that take as long as the first write to a number of new memory, at
-# most: a page of 512 numbers costs up to 10 us.
+# The number of multiplications of a sparse product, each about 2 ns, that take as long as the first write to a number
+# of new memory, at most: a page of 512 numbers costs up to 10 us.
 _NEW_NUMBER = 8
 
 # The number of rows in a block of a triangular matrix.
@@ -280,12 +280,14 @@ class DenseCentred:
         """AA' computed in float32, in half the time, or None if X is of float64."""
         if self.X.dtype != np.float32:
             return None
-        as_they_are = self.rows is self.X and (len(self.share) == 0 or _is_near(self.X, self.mean))
-        A = self.X if as_they_are else self._copied(np.float32)
+        uncentred = self.rows is self.X and (len(self.share) == 0 or _is_near(self.X, self.mean))
+        A = self.X if uncentred else self._copied(np.float32)
         gram = aside_if_slow(len(A) * A.size // 4, _square, A).astype(np.float64)
-        return self._centred(gram) if as_they_are else gram
+        if not _keeps_digits(gram):
+            return None
+        return self._from_products(gram) if uncentred else gram
 
-    def _centred(self, gram):
+    def _from_products(self, gram):
         """AA', in place of XX'."""
         if len(self.share):
             by_mean = gram @ self.share
@@ -308,9 +310,14 @@ def _is_far(X, mean):
 
 
 def _is_near(X, mean):
-    """Whether the mean is so near to 0, for the length of some rows, that its subtraction from products costs a bit."""
+    """Whether |mean|^2 is at most an eighth of the mean |x|^2 of some rows, so that products lose no digit by it."""
     some = X[:: max(1, len(X) // _SOME_ROWS)][:_SOME_ROWS].astype(np.float64)
-    return bool(2 * len(some) * (mean @ mean) <= np.square(some).sum())
+    return bool(8 * len(some) * (mean @ mean) <= np.square(some).sum())
+
+
+def _keeps_digits(gram):
+    """Whether products computed in float32 have neither overflowed nor lost digits to underflow."""
+    return _LEAST_SQUARE < gram.diagonal().max() < 1 / _LEAST_SQUARE
 
 
 def _product(A, B):
@@ -412,7 +419,7 @@ def solved(A, target, alpha, exact, with_condition=True):
         if found is not None:
             return found
     gram = A.rounded_products() if wide and alpha > 0 else None
-    if gram is not None and _LEAST_SQUARE < gram.diagonal().max() < 1 / _LEAST_SQUARE:
+    if gram is not None and _keeps_digits(gram):
         found = _by_factor(A, target, alpha, gram, with_condition, _ROUNDED)
         if found is not None:
             return found

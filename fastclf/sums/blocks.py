@@ -85,7 +85,10 @@ def _worth(began, done, left):
 
 
 def by_length(start, stop, length):
-    """Yield ranges (start, stop) of equal length, whatever time they take, so that sums over them are the same."""
+    """Yield ranges (start, stop) of equal length, whatever time they take.
+
+    Sums over them are always the same, and a range takes no longer because those before it were fast.
+    """
     for first in range(start, stop, length):
         yield first, min(first + length, stop)
 
@@ -106,7 +109,7 @@ def over_rows(call, X, row_work, n_jobs, cut=ranges):
     Returns the results in any order.
 
     A row costs about `row_work` multiplications for each of its entries. The first rows show how long these take.
-    cut(start, stop, first) yields the ranges of a block; `by_length` is wanted if later rows may take far longer.
+    cut(start, stop, first) yields the ranges of a block; `by_length` is wanted if later rows may take longer.
     """
     n = len(X)
     work = max(1, X.size * row_work)

@@ -13,7 +13,7 @@ from .parameters import as_cost_matrix, class_weighted, training
 from .sorted_columns import Target
 
 # The number of values of a block of rows that are copied at a time, so that they stay in a cache.
-_BLOCK_NUMBERS = 1 << 16
+_COPIED_NUMBERS = 1 << 16
 
 
 @joins("DecisionTreeClassifier", "sklearn.tree._classes", virtual=True)
@@ -230,7 +230,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier, shortcuts=True):
 
 def _largest(value, rows):
     """The column of the largest number in each of the given rows, the first one if there are several."""
-    size = 1 + _BLOCK_NUMBERS // value.shape[1]
+    size = 1 + _COPIED_NUMBERS // value.shape[1]
     if len(rows) <= size:
         return value[rows].argmax(axis=1)
     # blocks of rows are copied to the same memory, instead of all rows to new memory

@@ -20,8 +20,8 @@ from _vector cimport LANES_D, LANES_F, fmadd, fmadd_d, require, spread, spread_d
 cdef enum:
     # the number of dense rows z by which half a panel is multiplied at once; their sums take 12 vector registers
     ROWS = 3
-    # the number of lines of a panel that are multiplied by all rows z before the next lines, so that they stay in the
-    # second cache
+    # the number of lines of a panel that are multiplied by all rows z before the next lines, so that they, 128 or 256 KB,
+    # stay in the second-level cache
     LINES = 512
 
 WIDE_F = 2 * HALF * LANES_F
@@ -186,7 +186,7 @@ cdef void meet(
     const block_t* b, const int64_t* rows, Py_ssize_t n_rows, const vec* panel, const vec* column_terms, vec* out
 ) noexcept nogil:
     """Write to out[i, :] the kernel values between packed row rows[i] and the rows of a panel."""
-    cdef Py_ssize_t i, half = b.Z.n_lines * HALF, first = 0
+    cdef Py_ssize_t i, half = b.Z.n_lines * HALF, first
     cdef const packed_t* Z = &b.Z
     if Z.indptr != NULL:
         for i in range(n_rows):
@@ -195,12 +195,15 @@ cdef void meet(
                 out + i * 2 * HALF
             )
     else:
-        while first == 0 or first < Z.n_lines:
+        first = 0
+        while True:
             i = 0
             while i < n_rows:
                 meet_halves(Z, rows + i, n_rows - i, first, panel, out + i * 2 * HALF)
                 i += ROWS
             first += LINES
+            if first >= Z.n_lines:  # also where no column has a value, and all products are 0
+                break
     for i in range(n_rows):
         transform(&b.kernel, Z.norm[rows[i]], column_terms, out + i * 2 * HALF, 2 * HALF)
 

@@ -74,7 +74,8 @@ cdef struct pass_t:
     # (K, ld) K sets of parameters, each of d + 1 numbers padded to ld; for sparse rows (d + 1, width)
     const double* W
     curvature_t curvature
-    # whether X is lower triangular: row i is 0 from column i + 1 on; `pass_plain` leaves out panels' zeros
+    # whether X is lower triangular, 0 in row i from column i + 1 on: `pass_plain` leaves out columns that are 0 in a whole
+    # panel
     bint triangular
     # whether the pass also finds the least margin of all rows: the score of a row's class minus the best other score,
     # or label times score for two classes
@@ -184,7 +185,7 @@ cdef void score_rows(
 
 
 cdef void score_block(const double* z, Py_ssize_t ld, const double* w, double* s, double* t) noexcept nogil:
-    """Write the scores of six rows z of ld numbers for two classes, whose parameters w lie one after the other."""
+    """Write the scores of six rows z of ld numbers for two classes, with parameters from w and from w + ld on."""
     cdef Py_ssize_t j
     cdef const double* row
     cdef vec_d c, e, x, s0, s1, s2, s3, s4, s5, t0, t1, t2, t3, t4, t5
@@ -226,7 +227,7 @@ cdef void score_block(const double* z, Py_ssize_t ld, const double* w, double* s
 
 
 cdef void score_panel(pass_t* p) noexcept nogil:
-    """Write the scores of a panel for all classes, six rows after the other, which stay in the nearest cache."""
+    """Write the scores of a panel for all classes, of six rows at a time, which stay in the nearest cache."""
     cdef Py_ssize_t i, k, K = p.n_classes
     if K % 2:
         score_rows(p.z, p.ld, p.ld // LANES_D, p.W, 0, p.s)
@@ -324,7 +325,7 @@ cdef void link_more(pass_t* p, const int* codes, Py_ssize_t n_rows) noexcept nog
             (<vec_d*> (p.s + k * ROWS))[i] = e
             norm += e
         weight = (<vec_d*> p.weight)[i]
-        # norm - norm is 0, or NaN where `norm` is, which the logarithm does not show
+        # the logarithm takes NaN for a number; norm - norm is 0, or NaN
         e = log_of_normal(norm) + (norm - norm)
         total = fmadd(weight, e + (top - (<vec_d*> correct)[i]), total)
         norm = weight / norm
@@ -455,15 +456,13 @@ cdef void pass_plain(
 
     p.bias is the intercept here, and sums[2] the derivative by the intercept.
     """
-    cdef Py_ssize_t panel = start, first, n_rows, i, n_vectors = (p.d + LANES_D - 1) // LANES_D
-    cdef Py_ssize_t n_all = n_vectors
+    cdef Py_ssize_t panel = start, first, n_rows, i, n_vectors, n_all = (p.d + LANES_D - 1) // LANES_D
     cdef double total
     cdef const floating* x
     while panel < stop:
         first = panel * ROWS
         n_rows = min(<Py_ssize_t> ROWS, p.n - first)
-        if p.triangular:
-            n_vectors = min(n_all, (first + ROWS + LANES_D - 1) // LANES_D)
+        n_vectors = min(n_all, (first + ROWS + LANES_D - 1) // LANES_D) if p.triangular else n_all
         x = X + first * p.d
         if (p.n - first - ROWS) * p.d >= LANES_D:
             score_rows(x, p.d, n_vectors, p.W, p.bias, p.s)

@@ -361,7 +361,7 @@ def test_rounded_products_leave_no_trace_in_the_weights_of_float32_rows(rng, kin
         assert found.condition_ == pytest.approx(expected.condition_, rel=1e-5)
 
 
-@pytest.mark.parametrize("offset", [0.0, 0.5, 3.0])
+@pytest.mark.parametrize("offset", [0.0, 0.2, 3.0])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("centred", [False, True])
 def test_rounded_products_are_those_of_centred_rows(rng, offset, weighted, centred):
@@ -372,3 +372,12 @@ def test_rounded_products_are_those_of_centred_rows(rng, offset, weighted, centr
     A = root[:, None] * (X - mean)
     assert found.dtype == np.float64
     np.testing.assert_allclose(found, A @ A.T, atol=1e-6 * np.square(X).sum(axis=1).max())
+
+
+def test_the_condition_number_of_tiny_rows_of_float32_is_that_of_float64(rng):
+    X, y = (1e-22 * rng.normal(size=(200, 600))).astype(np.float32), rng.integers(3, size=200)
+    weight = np.full(200, 1e31)
+    single, double = (
+        LeastSquaresClassifier(alpha=1e-13).fit(rows, y, sample_weight=weight) for rows in (X, X.astype(float))
+    )
+    assert single.condition_ == pytest.approx(double.condition_, rel=1e-5)
