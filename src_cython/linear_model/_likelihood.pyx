@@ -74,8 +74,8 @@ cdef struct pass_t:
     # (K, ld) K sets of parameters, each of d + 1 numbers padded to ld; for sparse rows (d + 1, width)
     const double* W
     curvature_t curvature
-    # whether X is lower triangular, 0 in row i from column i + 1 on: `pass_plain` leaves out columns that are 0 in a whole
-    # panel
+    # whether X is lower triangular, 0 in row i from column i + 1 on: `pass_plain` leaves out columns that are 0 in all
+    # rows of a panel
     bint triangular
     # whether the pass also finds the least margin of all rows: the score of a row's class minus the best other score,
     # or label times score for two classes
