@@ -20,7 +20,7 @@ from _vector cimport LANES_D, LANES_F, fmadd, fmadd_d, require, spread, spread_d
 cdef enum:
     # the number of dense rows z by which half a panel is multiplied at once; their sums take 12 vector registers
     ROWS = 3
-    # the number of lines of a panel that are multiplied by all rows z before the next lines, so that they, up to 256 KB,
+    # the number of lines of a panel that are multiplied by all rows z before the next lines, so that they (256 KB)
     # stay in the second-level cache
     LINES = 512
 
