@@ -121,8 +121,8 @@ class Rows:
 
     def _measure(self, X, sparse):
         """Compute the squared length |x|^2 of each row."""
-        self.norm = np.empty(len(X))
-        for start, stop in ranges(0, len(X), 1 + (1 << 20) * len(X) // self.size):
+        self.norm, size = np.empty(len(X)), 1 + (1 << 20) * len(X) // self.size
+        for start, stop in ranges(0, len(X), size, size):
             rows = X[start:stop]
             if sparse:
                 squares = np.bincount(rows.row_numbers(), np.square(rows.data, dtype=np.float64), len(rows))
