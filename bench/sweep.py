@@ -352,9 +352,9 @@ def summary(cells):
         )
     alone = {key(cell, 1): cell["result"]["alone"] for cell in measured if cell["threads"] == 1}
     slower = [
-        (time / alone[key(cell, 1)][step], f"{step}, {cell['method']} on {label(cell['shape'])}")
+        (spent / alone[key(cell, 1)][step], f"{step}, {cell['method']} on {label(cell['shape'])}")
         for cell in measured
-        for step, time in cell["result"]["alone"].items()
+        for step, spent in cell["result"]["alone"].items()
         if cell["threads"] > 1 and key(cell, 1) in alone
     ]
     if slower:

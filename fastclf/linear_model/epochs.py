@@ -206,7 +206,7 @@ def as_samples(X, codes, cost, refuse=None):
 
 
 def zeros_at_no_cost(shape):
-    """Zeros that all are the same number in memory: they are read-only, and not for compiled code."""
+    """An array of zeros that are all one number in memory: it is read-only, and not for compiled code."""
     return np.broadcast_to(0.0, shape)
 
 

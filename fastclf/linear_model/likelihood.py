@@ -165,6 +165,8 @@ class Likelihood:
         If a dense X holds NaN or infinity, or a column spans more than 1e300.
     """
 
+    is_triangular = False  # whether the matrix of dense rows is known to be lower triangular
+
     def __init__(self, X, codes, n_classes, weights, penalty, intercept, threads, l1=0.0):
         self.X, self.codes, self.threads = X, codes, threads
         self.weights = _NONE if weights is None else weights
@@ -186,8 +188,6 @@ class Likelihood:
         self._penalise(penalty, l1)
 
     # A subclass may have rows in other processes; it overrides the methods that read rows.
-
-    is_triangular = False  # whether the matrix of dense rows is known to be lower triangular
 
     @staticmethod
     def total_of(rows, weights):

@@ -277,7 +277,7 @@ class DenseCentred:
         return aside_if_slow(len(A) * A.size // 2, _square, A)
 
     def rounded_products(self):
-        """AA' computed in float32, in half the time, or None if X is of float64."""
+        """AA' computed in float32, in half the time; None if X is of float64, or if float32 has no digits for it."""
         if self.X.dtype != np.float32:
             return None
         uncentred = self.rows is self.X and (len(self.share) == 0 or _is_near(self.X, self.mean))

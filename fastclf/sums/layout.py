@@ -5,7 +5,7 @@ import numpy as np
 # The number of columns of a block that is transposed at a time, so that the block fits a cache.
 _BLOCK_COLUMNS = 256
 
-# The number of values in a block into which many arrays are copied.
+# The number of values in a block into which parts of many arrays are copied, so that the block fits a cache.
 _BLOCK_NUMBERS = 1 << 16
 
 # NumPy sums rows in Fortran order slowly if they are fewer than this.

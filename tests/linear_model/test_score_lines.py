@@ -77,7 +77,7 @@ def test_rows_far_from_each_other_take_few_steps(rng, n_classes):
     assert reference.gradient_norm(X, y, *found, weights, 1e4) == pytest.approx(model.gradient_norm_, abs=1e-9)
 
 
-@pytest.mark.parametrize("D", [1, 64, 65, 145, 200, 331])
+@pytest.mark.parametrize("D", [1, 64, 65, 145, 176, 200, 331])
 def test_inverses_are_symmetric(rng, D):
     A = rng.standard_normal((2, 2 * D, D))
     matrices = A.swapaxes(1, 2) @ A

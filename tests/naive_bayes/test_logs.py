@@ -66,7 +66,7 @@ def test_logarithms_of_absence_and_their_sums_are_those_of_extended_precision(rn
 
 def test_sums_keep_the_digits_of_columns_that_are_nearly_always_absent(rng):
     p = 10.0 ** rng.uniform(-20, -3, (1000, 5))
-    p[::100, 3:] = 0.7  # in two classes some columns are mostly there
+    p[::100, 3:] = 0.7  # in the last two classes, each hundredth column is present in most rows
     sums = kernels.logs_of_absence(np.log(p))
     np.testing.assert_allclose(sums, np.log1p(-p).sum(axis=0), rtol=1e-13)
 
